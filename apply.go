@@ -1,0 +1,185 @@
+package exactlyone
+
+import (
+	"exactlyone/interleave"
+	"exactlyone/model"
+)
+
+// Apply carries out an action. It returns 1 + the index of the first property
+// that is broken in the state after it, 0 if none is.
+func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
+	copy(next, v)
+	kind, who, slot, arg := unpack(a)
+	if w.last && !a.Fault() {
+		w.setLast(next, who, slot)
+	}
+	switch kind {
+	case actStep:
+		w.step(next, who, slot)
+	case actDeliver:
+		w.deliver(next, who, slot)
+	case actClient:
+		w.stepClient(next, who, arg)
+	case actDuplicate:
+		w.count(duplicatesDelivered)
+		w.arrive(next, who, slot, arg, next[w.slot(who, slot)+slotMessage])
+	case actSendTwice:
+		w.sendTwice(next, who, arg)
+	case actLose, actLoseRequest, actCommitTook, actCommitFailed, actCrash, actJump:
+		w.strike(next, kind, who, slot, arg)
+	default:
+		panic("exactlyone: unknown action")
+	}
+	return w.check(v, next)
+}
+
+// check judges the properties where something they see has changed.
+func (w *world) check(v, next []uint32) uint32 {
+	changed := v[atProps] != next[atProps]
+	for i := atStores; i < atStores+w.stores; i++ {
+		changed = changed || v[i] != next[i]
+	}
+	if !changed {
+		return 0
+	}
+	return w.verdict(next, false)
+}
+
+// End judges the properties at the end of an execution.
+func (w *world) End(v []uint32) uint32 { return w.verdict(v, true) }
+
+func (w *world) verdict(v []uint32, end bool) uint32 {
+	if w.stores == 1 && !end {
+		key := uint64(v[atProps])<<32 | uint64(v[atStores])
+		if broken, ok := w.cache.verdicts.get(key); ok {
+			return uint32(broken)
+		}
+		verdict := w.judge(v[atProps], w.shared(v), false)
+		w.held |= verdict.Held
+		w.cache.verdicts.put(key, uint64(verdict.Broken+1))
+		return uint32(verdict.Broken + 1)
+	}
+	verdict := w.judge(v[atProps], w.shared(v), end)
+	w.held |= verdict.Held
+	return uint32(verdict.Broken + 1)
+}
+
+func (w *world) setLast(v []uint32, c, s int) {
+	for oc := range w.clients {
+		for os := range w.layout.slots {
+			v[w.slot(oc, os)] &^= uint32(wordLast)
+		}
+	}
+	v[w.slot(c, s)] |= uint32(wordLast)
+}
+
+// step lets a request do what it asks for.
+func (w *world) step(v []uint32, c, s int) {
+	p := w.handlerStands(v, c, s)
+	switch op := p.Op.(type) {
+	case storeOp:
+		w.stepStore(v, c, s, op.store, p.OpID, 0)
+	case nowOp, sinceOp:
+		w.silent(v, c, s)
+		w.give(v, c, s, w.values.ID(moment{moved(v)}))
+	case sleepOp:
+		w.silent(v, c, s)
+		w.moveTo(v, max(now(v), op.until.UnixNano()))
+		w.give(v, c, s, w.cache.ok)
+	case lockOp:
+		w.silent(v, c, s)
+		w.give(v, c, s, w.cache.ok)
+	default:
+		panic("exactlyone: a request asks for what only clients may: " + p.Op.String())
+	}
+}
+
+// silent notes a step of a request that leaves no trace outside it: a crash
+// after it is like one before it, unless the node has memory.
+func (w *world) silent(v []uint32, c, s int) {
+	n := w.word(v, c, s).node()
+	if w.sys.Stateless {
+		v[w.node(n)+1] &^= nodeCrashable
+	} else {
+		v[w.node(n)+1] |= nodeCrashable
+	}
+}
+
+// stepStore carries out op on a store; the request is given its reply, or
+// instead the one that a fault makes of it.
+func (w *world) stepStore(v []uint32, c, s, store int, op, instead uint32) {
+	at := w.slot(c, s)
+	before := v[atStores+store]
+	w.see(v, op)
+	reply := w.perform(v, at, store, op)
+	w.silent(v, c, s)
+	wd := word(v[at]) | wordTouched
+	if v[atStores+store] != before {
+		wd = wd.committed()
+		v[w.node(wd.node())+1] |= nodeCrashable
+		w.countConflict(v, c, s)
+	}
+	v[at] = uint32(wd)
+	if instead != 0 {
+		reply = instead
+	}
+	w.give(v, c, s, reply)
+}
+
+// deliver hands an answer to its client.
+func (w *world) deliver(v []uint32, c, s int) {
+	at := w.slot(c, s)
+	answer := v[at+slotMessage]
+	n := w.word(v, c, s).node()
+	w.free(v, c, s)
+	v[w.node(n)+1] |= nodeCrashable
+	if _, panicked := w.values.Value(answer).(interleave.Panicked); panicked {
+		w.tell(v, c, w.cache.connection) // as net/http does, the connection is closed
+		return
+	}
+	w.countAnswer(w.values.Value(answer).(model.Answer))
+	v[atProps] = w.afterTold(v, c, answer)
+	w.tell(v, c, w.receivedAnswer(answer))
+}
+
+// afterTold is the property state once client c has been told answer.
+func (w *world) afterTold(v []uint32, c int, answer uint32) uint32 {
+	key := tripleKey{v[atProps], v[w.clientAt(c)], answer, uint32(c)}
+	if next, ok := w.cache.told[key]; ok {
+		return next
+	}
+	id, _ := w.told(v, c, answer)
+	next := w.observe(v[atProps], id)
+	w.cache.told[key] = next
+	return next
+}
+
+// receivedAnswer is what a client gets when an answer is delivered.
+func (w *world) receivedAnswer(answer uint32) uint32 {
+	if _, panicked := w.values.Value(answer).(interleave.Panicked); panicked {
+		return w.cache.connection
+	}
+	key := uint64(answer)<<8 | cacheReceived
+	if id, ok := w.cache.small.get(key); ok {
+		return uint32(id)
+	}
+	id := w.values.ID(received{answer: w.values.Value(answer).(model.Answer)})
+	w.cache.small.put(key, uint64(id))
+	return id
+}
+
+// stepClient lets a client do what it asks for.
+func (w *world) stepClient(v []uint32, c, node int) {
+	p := w.clientStands(v, c)
+	switch op := p.Op.(type) {
+	case sendOp:
+		w.arrive(v, c, 0, node, w.requestOf(p))
+	case sleepOp:
+		w.moveTo(v, max(now(v), op.until.UnixNano()))
+		w.tell(v, c, w.cache.ok)
+	case nowOp, sinceOp:
+		w.tell(v, c, w.values.ID(moment{moved(v)}))
+	default:
+		panic("exactlyone: a client asks for what only requests may: " + p.Op.String())
+	}
+}

@@ -1,0 +1,195 @@
+package exactlyone
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"exactlyone/clock"
+	"exactlyone/interleave"
+	"exactlyone/model"
+)
+
+// Env is all that a server process has of the outside world. Whatever is
+// called on it parks the calling request until the scheduler has done it.
+type Env struct {
+	stores []Store
+	tasks  *interleave.Tasks // the task running now belongs to these
+}
+
+// Store is the store of that name. It panics if the system declares none.
+func (e *Env) Store(name string) model.Store {
+	for i, s := range e.stores {
+		if s.Name == name {
+			return portStore{e, i}
+		}
+	}
+	panic(fmt.Sprintf("exactlyone: the system declares no store %q", name))
+}
+
+// Clock is the virtual clock. Each reading is a step.
+func (e *Env) Clock() clock.Clock { return portClock{e} }
+
+// NewID is a fresh unique id, e.g. to name the owner of a lease.
+func (e *Env) NewID() string { return string(e.tasks.Ask(idOp{}).(token)) }
+
+// Note counts something that happened inside the writer, such as a takeover;
+// reports show it under what was exercised. It takes no step.
+func (e *Env) Note(what string) { e.tasks.Ask(noteOp{what}) }
+
+// Do hands an op of a custom [Backend] to the store of that name.
+func (e *Env) Do(store string, op interleave.Op) Reply {
+	return e.Store(store).(portStore).ask(op)
+}
+
+// Locker is a lock in the memory of this process. A request that waits for it
+// is parked, unlike one that waits for a sync.Mutex, which would block the
+// whole search.
+func (e *Env) Locker() sync.Locker { return &portLock{env: e} }
+
+// Ops that are no store's.
+type (
+	sendOp  struct{ req model.Request }
+	nowOp   struct{}
+	sleepOp struct{ until time.Time }
+	lockOp  struct{ lock *portLock }
+	// Done at once, without a step:
+	sinceOp struct{} // the time at which a sleep begins
+	idOp    struct{}
+	noteOp  struct{ what string }
+	storeOp struct { // op on a store
+		store int
+		op    interleave.Op
+	}
+)
+
+func (o sendOp) String() string  { return "send " + o.req.String() }
+func (nowOp) String() string     { return "read the clock" }
+func (o sleepOp) String() string { return "sleep until " + clock.Since(o.until) }
+func (lockOp) String() string    { return "lock" }
+func (o lockOp) Blocked() bool   { return o.lock.held }
+func (sinceOp) String() string   { return "begin to sleep" }
+func (idOp) String() string      { return "new id" }
+func (o noteOp) String() string  { return "note " + o.what }
+func (o storeOp) String() string { return fmt.Sprintf("%d %s", o.store, o.op) }
+
+// moment and token are outcomes: a time, and a fresh id.
+type moment struct{ time.Time }
+
+func (m moment) String() string { return clock.Since(m.Time) }
+
+type token string
+
+func (t token) String() string { return string(t) }
+
+// ok is the outcome of ops that answer nothing.
+type ok struct{}
+
+func (ok) String() string { return "ok" }
+
+// portStore is [model.Store] for tasks.
+type portStore struct {
+	env   *Env
+	store int
+}
+
+func (s portStore) ask(op interleave.Op) Reply {
+	return s.env.tasks.Ask(storeOp{s.store, op}).(Reply)
+}
+
+func (s portStore) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Result{}, err
+	}
+	r := s.ask(StmtOp{st})
+	return r.Result, r.Err
+}
+
+func (s portStore) Begin(ctx context.Context) (model.Tx, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.ask(BeginOp{}).Err; err != nil {
+		return nil, err
+	}
+	return &portTx{store: s}, nil
+}
+
+type portTx struct {
+	store portStore
+	done  bool
+}
+
+func (t *portTx) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
+	if t.done {
+		return model.Result{}, model.ErrTxDone
+	}
+	return t.store.Do(ctx, st)
+}
+
+func (t *portTx) Commit(context.Context) error   { return t.finish(CommitOp{}) }
+func (t *portTx) Rollback(context.Context) error { return t.finish(RollbackOp{}) }
+
+func (t *portTx) finish(op interleave.Op) error {
+	if t.done {
+		return model.ErrTxDone
+	}
+	t.done = true
+	return t.store.ask(op).Err
+}
+
+type portClock struct{ env *Env }
+
+func (c portClock) Now() time.Time { return c.env.tasks.Ask(nowOp{}).(moment).Time }
+
+func (c portClock) Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	start := c.env.tasks.Ask(sinceOp{}).(moment)
+	c.env.tasks.Ask(sleepOp{start.Add(d)})
+	return ctx.Err()
+}
+
+// portLock is a mutex whose waiters are parked.
+type portLock struct {
+	env  *Env
+	held bool
+}
+
+func (l *portLock) Lock() {
+	l.env.tasks.Ask(lockOp{l})
+	l.held = true
+}
+
+func (l *portLock) Unlock() {
+	if !l.held {
+		panic("exactlyone: Unlock of a lock that is not held")
+	}
+	l.held = false
+}
+
+// portNet is [model.Transport] for clients.
+type portNet struct{ tasks *interleave.Tasks }
+
+func (n portNet) Send(ctx context.Context, req model.Request) (model.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Answer{}, err
+	}
+	got := n.tasks.Ask(sendOp{req}).(received)
+	return got.answer, got.err
+}
+
+// received is what a client gets for a request.
+type received struct {
+	answer model.Answer
+	err    error
+}
+
+func (r received) String() string {
+	if r.err != nil {
+		return r.err.Error()
+	}
+	return r.answer.String()
+}

@@ -1,0 +1,211 @@
+package interleave
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Process is live code: one or more tasks that share memory. What its tasks
+// ask for must depend only on the events it was given.
+type Process interface {
+	// Handle gives one event to a task, or starts a task with it, and returns
+	// where every task of the process stands now.
+	Handle(task int, event any) []Parked
+	// Kill ends the process; nothing it still does takes effect.
+	Kill() error
+}
+
+// Forgetful is a Process that knows all it remembers: State tells everything
+// that what it will do depends on. In a tree whose root was made with forget
+// set, histories with equal states are one node.
+type Forgetful interface {
+	Process
+	State() string
+}
+
+// ErrNondeterministic is code that did something else when it was given the
+// same events again.
+var ErrNondeterministic = errors.New("not deterministic")
+
+// Tree has a node for every history of a process: the events it was given, in
+// order. A node knows what the tasks of the process then ask for. It is
+// learned once, by running the code from the start with that history:
+//
+//	root ──request──▶ SELECT … ──no row──▶ BEGIN ──ok──▶ INSERT …
+//	                          └──1 row──▶ done: 201
+//
+// A Tree is safe for concurrent use.
+type Tree struct {
+	Values *Interner // what events, ops and results are numbered in
+
+	mu     sync.Mutex
+	next   map[edge]uint32
+	roots  map[string]uint32
+	merged map[string]uint32 // root and state → the first history with it
+	nodes chunks[node]
+	runs  int // processes started
+}
+
+type edge struct{ node, event uint32 }
+
+type node struct {
+	parent, event uint32
+	root          uint32
+	launch        func() Process // roots only
+	forget        bool           // roots only
+	parked        atomic.Pointer[[]Parked]
+}
+
+// NewTree is an empty tree over a table of values.
+func NewTree(values *Interner) *Tree {
+	t := &Tree{Values: values, next: map[edge]uint32{}, roots: map[string]uint32{}, merged: map[string]uint32{}}
+	t.nodes.add(node{})
+	return t
+}
+
+// Event packs the task of a process and the number of the value it is given.
+func Event(task int, value uint32) uint32 {
+	if task >= 1<<eventTaskBits || value >= 1<<eventValueBits {
+		panic(errTooMany)
+	}
+	return uint32(task)<<eventValueBits | value
+}
+
+const (
+	eventTaskBits  = 6
+	eventValueBits = 32 - eventTaskBits
+)
+
+// EventTask is the task of an [Event].
+func EventTask(e uint32) int { return int(e >> eventValueBits) }
+
+// EventValue is the number of the value in an [Event].
+func EventValue(e uint32) uint32 { return e & (1<<eventValueBits - 1) }
+
+// Root is the empty history of the process that launch starts. Equal names
+// must stand for equal processes. With forget the process must be [Forgetful].
+func (t *Tree) Root(name string, forget bool, launch func() Process) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id, ok := t.roots[name]; ok {
+		return id
+	}
+	id := t.nodes.add(node{launch: launch, forget: forget})
+	t.nodes.at(id).root = id
+	t.roots[name] = id
+	return id
+}
+
+// Next is the history with one more event. Unless the process is forgetful it
+// does not run anything.
+func (t *Tree) Next(id, event uint32) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := edge{id, event}
+	next, ok := t.next[e]
+	if ok {
+		return next
+	}
+	root := t.nodes.at(id).root
+	next = t.nodes.add(node{parent: id, event: event, root: root})
+	if t.nodes.at(root).forget {
+		state := fmt.Sprint(root, " ", t.learn(next))
+		if first, ok := t.merged[state]; ok {
+			next = first
+		}
+		t.merged[state] = next
+	}
+	t.next[e] = next
+	return next
+}
+
+// Last is the event that a history ends with and the history before it; both 0
+// for a root.
+func (t *Tree) Last(id uint32) (parent, event uint32) {
+	n := t.nodes.at(id)
+	return n.parent, n.event
+}
+
+// Parked is where the tasks of the process stand after a history. Where that
+// is not known yet, the process is run from its start. It panics with an error
+// wrapping [ErrNondeterministic] if the code does not do what it did before.
+func (t *Tree) Parked(id uint32) []Parked {
+	n := t.nodes.at(id)
+	if p := n.parked.Load(); p != nil {
+		return *p
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.learn(id)
+	return *n.parked.Load()
+}
+
+// Runs is how many processes were started to fill the tree.
+func (t *Tree) Runs() int { t.mu.Lock(); defer t.mu.Unlock(); return t.runs }
+
+// learn runs the process along the history of id. It returns the state of a
+// forgetful process.
+func (t *Tree) learn(id uint32) (state string) {
+	var path []uint32
+	root := t.nodes.at(id).root
+	for n := id; n != root; n = t.nodes.at(n).parent {
+		path = append(path, n)
+	}
+	t.runs++
+	p := t.nodes.at(root).launch()
+	if len(path) == 0 {
+		t.nodes.at(root).parked.Store(new([]Parked))
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		n := t.nodes.at(path[i])
+		parked := p.Handle(EventTask(n.event), t.Values.Value(EventValue(n.event)))
+		t.Number(parked)
+		if known := n.parked.Load(); known == nil {
+			n.parked.Store(&parked)
+		} else if err := SameParked(*known, parked); err != nil {
+			panic(fmt.Errorf("after %d events: %w", len(path)-i, err))
+		}
+	}
+	if t.nodes.at(root).forget {
+		state = p.(Forgetful).State()
+	}
+	if err := p.Kill(); err != nil {
+		panic(err)
+	}
+	return state
+}
+
+// Number fills in the numbers of what tasks ask for and return.
+func (t *Tree) Number(parked []Parked) {
+	for i := range parked {
+		if parked[i].Op != nil {
+			parked[i].OpID = t.Values.ID(parked[i].Op)
+		} else {
+			parked[i].ResultID = t.Values.ID(parked[i].Result)
+		}
+	}
+}
+
+// SameParked compares where the tasks of a process stood with where they stand
+// now, after the same history.
+func SameParked(was, now []Parked) error {
+	if len(was) != len(now) {
+		return fmt.Errorf("%w: there were %d tasks, now there are %d", ErrNondeterministic, len(was), len(now))
+	}
+	for i := range was {
+		if a, b := was[i].String(), now[i].String(); a != b {
+			return fmt.Errorf("%w: it asked for %s, given the same again it asked for %s", ErrNondeterministic, a, b)
+		}
+	}
+	return nil
+}
+
+// String says what the task asks for or what it returned.
+func (p Parked) String() string {
+	if p.Op != nil {
+		return p.Op.String()
+	}
+	return "the end with " + p.Result.String()
+}

@@ -1,0 +1,83 @@
+package exactlyone
+
+import (
+	"exactlyone/interleave"
+	"exactlyone/model"
+)
+
+// liveRun runs the code of one execution for real, each process from its start
+// to its end, without learning from other executions. Histories are numbered
+// as they come. A replay is a live run, and so are the executions that check
+// what the search took for granted.
+type liveRun struct {
+	t     *tables
+	procs []liveProc
+	nodes []liveNode
+	fault error // tasks that would not die
+}
+
+type liveProc struct {
+	process interleave.Process
+	parked  []interleave.Parked
+}
+
+// liveNode is the server process of a node whose requests share nothing but it.
+type liveNode struct {
+	env    *Env
+	server model.Server
+}
+
+// newLive is a world that runs one execution for real, with no reduction.
+func newLive(t *tables) *world {
+	w := &world{tables: t, layout: newLayout(len(t.sys.Stores), t.bounds), last: true, cache: liveCaches()}
+	w.cache.fill(t.values, w.stores)
+	w.live = &liveRun{t: t, procs: make([]liveProc, 1), nodes: make([]liveNode, t.bounds.Nodes)}
+	return w
+}
+
+func (l *liveRun) add(p interleave.Process, parked []interleave.Parked) uint32 {
+	l.t.tree.Number(parked)
+	l.procs = append(l.procs, liveProc{p, parked})
+	return uint32(len(l.procs) - 1)
+}
+
+func (l *liveRun) next(id, event uint32) uint32 {
+	p := l.procs[id].process
+	return l.add(p, p.Handle(interleave.EventTask(event), l.t.values.Value(interleave.EventValue(event))))
+}
+
+func (l *liveRun) spawn(n int, event uint32) uint32 {
+	p := newServerProcess(l.nodes[n].env, l.nodes[n].server)
+	return l.add(p, p.Handle(0, l.t.values.Value(interleave.EventValue(event))))
+}
+
+func (l *liveRun) bootServer(n int) uint32 {
+	env, server := startServer(l.t.sys)
+	l.nodes[n] = liveNode{env, server}
+	return l.add(newServerProcess(env, server), nil)
+}
+
+func (l *liveRun) bootClient(c int) uint32 {
+	client := l.t.sys.Client(c)
+	client.Attempts = l.t.bounds.Attempts
+	p := newClientProcess(client)
+	return l.add(p, p.Handle(0, begin{}))
+}
+
+func (l *liveRun) kill(id uint32) {
+	if err := l.procs[id].process.Kill(); err != nil && l.fault == nil {
+		l.fault = err
+	}
+}
+
+// end kills whatever is still parked.
+func (l *liveRun) end() error {
+	done := map[interleave.Process]bool{}
+	for i := len(l.procs) - 1; i > 0; i-- {
+		if p := l.procs[i].process; !done[p] {
+			done[p] = true
+			l.kill(uint32(i))
+		}
+	}
+	return l.fault
+}

@@ -1,0 +1,81 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Server handles requests. Handle may be called from several goroutines.
+type Server interface {
+	Handle(ctx context.Context, req Request) Answer
+}
+
+// Request is one attempt as the server receives it.
+type Request struct {
+	Method string
+	Path   string
+	Caller string // the authenticated user or tenant
+	Key    string // the Idempotency-Key header, "" if it was not sent
+	Body   string
+}
+
+// String writes the request unambiguously, on one line.
+func (r Request) String() string {
+	s := r.Method + " " + r.Path
+	if r.Caller != "" {
+		s += fmt.Sprintf(" from %q", r.Caller)
+	}
+	if r.Key != "" {
+		s += fmt.Sprintf(" key %q", r.Key)
+	}
+	return s + fmt.Sprintf(" body %q", r.Body)
+}
+
+// Fingerprint is a hash of everything in a request that must be the same when
+// its key is used again: method, path, caller and body.
+func (r Request) Fingerprint() string {
+	h := sha256.New()
+	for _, part := range []string{r.Method, r.Path, r.Caller, r.Body} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Answer is what the server sends back.
+type Answer struct {
+	Status int
+	Body   string
+	Header map[string]string // nil if there is none
+}
+
+// ReplayHeader marks an answer that repeats an earlier one.
+const ReplayHeader = "Idempotent-Replayed"
+
+// Replay is the answer with the replay mark on it.
+func (a Answer) Replay() Answer {
+	return Answer{Status: a.Status, Body: a.Body, Header: map[string]string{ReplayHeader: "true"}}
+}
+
+// Replayed says whether the answer has the replay mark.
+func (a Answer) Replayed() bool { return a.Header[ReplayHeader] == "true" }
+
+// String writes the answer unambiguously, on one line.
+func (a Answer) String() string {
+	s := fmt.Sprintf("%d %s", a.Status, a.Body)
+	if strings.ContainsAny(a.Body, "\n\r") {
+		s = fmt.Sprintf("%d %q", a.Status, a.Body)
+	}
+	names := make([]string, 0, len(a.Header))
+	for name := range a.Header {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		s += fmt.Sprintf(" [%s: %s]", name, a.Header[name])
+	}
+	return s
+}

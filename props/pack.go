@@ -1,0 +1,183 @@
+package props
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"exactlyone/model"
+)
+
+// Pack is the properties that every system is checked for by default.
+func Pack() []Property {
+	return []Property{AtMostOne(), ExactlyOneOnceTold(), AcknowledgedExists(), SameAnswer(), ReplayIdentical()}
+}
+
+// AtMostOne: no operation ever has two effects, and no effect belongs to no
+// operation. It is judged after every step.
+func AtMostOne() Property {
+	return New("at-most-one", "an operation never leaves more than one effect, nor an effect nobody asked for",
+		func(struct{}, model.Told) (s struct{}) { return s },
+		func(_ struct{}, v View) (bool, string) {
+			count := map[string]int{}
+			for _, e := range v.Effects {
+				if e.Operation == "" {
+					return true, fmt.Sprintf("nobody asked for %s", effect(e))
+				}
+				if count[e.Operation]++; count[e.Operation] == 2 {
+					return true, fmt.Sprintf("%s left %d effects", e.Operation, len(v.Of(e.Operation)))
+				}
+			}
+			return len(v.Effects) > 0, ""
+		})
+}
+
+// ExactlyOneOnceTold: from the moment a client is told success, there is
+// exactly one effect.
+func ExactlyOneOnceTold() Property {
+	return New("exactly-one-once-told", "once a client was told success there is exactly one effect",
+		func(told lines, t model.Told) lines {
+			if t.Success {
+				told = told.with(t.Operation)
+			}
+			return told
+		},
+		func(told lines, v View) (bool, string) {
+			for _, line := range told.all() {
+				op := line[0]
+				if n := len(v.Of(op)); n != 1 {
+					return true, fmt.Sprintf("a client was told that %s succeeded, and there are %d effects", op, n)
+				}
+			}
+			return told != "", ""
+		})
+}
+
+// AcknowledgedExists: an id that a success names is the id of a stored effect,
+// which holds what was sent.
+func AcknowledgedExists() Property {
+	return New("acknowledged-exists", "an id that was acknowledged exists and holds what was sent",
+		func(told lines, t model.Told) lines {
+			if t.Success && t.ID != "" {
+				told = told.with(t.ID, t.Request.Body)
+			}
+			return told
+		},
+		func(told lines, v View) (bool, string) {
+			for _, line := range told.all() {
+				if why := missing(v.Effects, line[0], line[1]); why != "" {
+					return true, fmt.Sprintf("a client was told id %s for %s, but %s", line[0], line[1], why)
+				}
+			}
+			return told != "", ""
+		})
+}
+
+func missing(effects []model.Effect, id, body string) string {
+	for _, e := range effects {
+		switch {
+		case e.ID == id && e.Body == body:
+			return ""
+		case e.ID == id:
+			return "it holds " + e.Body
+		}
+	}
+	return "there is no such effect"
+}
+
+// SameAnswer: whoever is told success for one operation is told the same.
+func SameAnswer() Property {
+	return New("same-answer", "every success for one operation has the same body",
+		func(told lines, t model.Told) lines {
+			if t.Success {
+				told = told.with(t.Operation, t.Answer.Body)
+			}
+			return told
+		},
+		func(told lines, _ View) (bool, string) {
+			first := map[string]string{}
+			for _, line := range told.all() {
+				op, body := line[0], line[1]
+				if before, ok := first[op]; ok && before != body {
+					return true, fmt.Sprintf("%s was answered %s and %s", op, before, body)
+				}
+				first[op] = body
+			}
+			return told != "", ""
+		})
+}
+
+// ReplayIdentical: an answer that is marked as a replay equals every other
+// success under the same key, status and body, byte for byte.
+func ReplayIdentical() Property {
+	return New("replay-identical", "an answer marked as a replay is the first answer, byte for byte",
+		func(told lines, t model.Told) lines {
+			if t.Success && t.Request.Key != "" {
+				mark := strconv.FormatBool(t.Answer.Replayed())
+				told = told.with(t.Request.Key, strconv.Itoa(t.Answer.Status), t.Answer.Body, mark)
+			}
+			return told
+		},
+		func(told lines, _ View) (bool, string) {
+			held := false
+			for _, a := range told.all() {
+				if a[3] != "true" {
+					continue
+				}
+				held = true
+				for _, b := range told.all() {
+					if a[0] == b[0] && (a[1] != b[1] || a[2] != b[2]) {
+						return true, fmt.Sprintf("key %s was replayed as %s %s, but also answered %s %s", a[0], a[1], a[2], b[1], b[2])
+					}
+				}
+			}
+			return held, ""
+		})
+}
+
+func effect(e model.Effect) string {
+	if e.ID == "" {
+		return "effect " + e.Body
+	}
+	return "effect " + e.ID + " " + e.Body
+}
+
+// lines is a sorted set of lists of fields: a string, because property states
+// must be comparable. Fields are quoted, separated by tabs, lines by feeds.
+type lines string
+
+func (l lines) with(fields ...string) lines {
+	for i, f := range fields {
+		fields[i] = strconv.Quote(f)
+	}
+	line := strings.Join(fields, "\t")
+	var all []string
+	if l != "" {
+		all = strings.Split(string(l), "\n")
+	}
+	i, found := slices.BinarySearch(all, line)
+	if found {
+		return l
+	}
+	return lines(strings.Join(slices.Insert(all, i, line), "\n"))
+}
+
+func (l lines) all() [][]string {
+	if l == "" {
+		return nil
+	}
+	var all [][]string
+	for line := range strings.SplitSeq(string(l), "\n") {
+		var fields []string
+		for f := range strings.SplitSeq(line, "\t") {
+			text, err := strconv.Unquote(f)
+			if err != nil {
+				panic("props: state was not made by with: " + err.Error())
+			}
+			fields = append(fields, text)
+		}
+		all = append(all, fields)
+	}
+	return all
+}

@@ -1,0 +1,233 @@
+package exactlyone
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"exactlyone/interleave"
+	"exactlyone/model"
+	"exactlyone/props"
+)
+
+// tables is everything learned about a system during a search, shared by all
+// workers. What is in a state's vector are numbers of these tables.
+type tables struct {
+	sys    *System
+	bounds Bounds
+	props  []props.Property
+
+	values *interleave.Interner
+	tree   *interleave.Tree
+	server uint32   // root of the histories of a server process
+	client []uint32 // for each client, the history that begins with its start
+	forget []uint32 // the same, for a client that remembers only its attempts
+
+	mu       sync.Mutex
+	worlds   []*world // one for each worker, for what they counted
+	backends []Backend
+	first    []uint32 // for each store, its content after set-up
+	replies  map[storeKey]storeVal
+	verdicts map[judgeKey]props.Verdict
+	observed map[[2]uint32]uint32 // property state, told → property state
+	stamps   map[uint32][]time.Time
+	effects  map[uint32][]model.Effect
+}
+
+type storeKey struct {
+	now                        int64 // 0 unless the op looks at the time
+	store, shared, session, op uint32
+}
+
+type storeVal struct{ shared, session, reply uint32 }
+
+type judgeKey struct {
+	state, contents uint32
+	end             bool
+}
+
+func newTables(sys *System, b Bounds) (*tables, error) {
+	values := interleave.NewInterner()
+	t := &tables{
+		sys: sys, bounds: b, props: sys.properties(),
+		values: values, tree: interleave.NewTree(values),
+		replies: map[storeKey]storeVal{}, verdicts: map[judgeKey]props.Verdict{},
+		observed: map[[2]uint32]uint32{}, stamps: map[uint32][]time.Time{},
+		effects: map[uint32][]model.Effect{},
+	}
+	open := sys.Backend
+	if open == nil {
+		open = Memory
+	}
+	for _, s := range sys.Stores {
+		backend, err := open(s)
+		if err != nil {
+			t.close()
+			return nil, err
+		}
+		t.backends = append(t.backends, backend)
+		start, err := backend.Start()
+		if err != nil {
+			t.close()
+			return nil, err
+		}
+		t.first = append(t.first, values.ID(start))
+	}
+	t.server = t.tree.Root("server", false, func() interleave.Process { return newServerProcess(startServer(sys)) })
+	for i := range b.Clients {
+		c := sys.Client(i)
+		c.Attempts = b.Attempts
+		start := func(forget bool) uint32 {
+			name := fmt.Sprintf("client %t %#v", forget, c)
+			root := t.tree.Root(name, forget, func() interleave.Process { return newClientProcess(c) })
+			return t.tree.Next(root, interleave.Event(0, values.ID(begin{})))
+		}
+		t.client = append(t.client, start(false))
+		t.forget = append(t.forget, start(true))
+	}
+	return t, nil
+}
+
+func (t *tables) close() {
+	for _, b := range t.backends {
+		_ = b.Close()
+	}
+}
+
+// operation is what client i submits.
+func (t *tables) operation(i int) model.Operation { return t.sys.Client(i).Operation }
+
+// do carries out an op on a store, once for each state it meets.
+func (t *tables) do(k storeKey, now time.Time) storeVal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if v, ok := t.replies[k]; ok {
+		return v
+	}
+	v := t.perform(k, now)
+	t.replies[k] = v
+	return v
+}
+
+func (t *tables) perform(k storeKey, now time.Time) storeVal {
+	var session State
+	if k.session != 0 {
+		session = t.values.Value(k.session).(State)
+	}
+	op := t.values.Value(k.op).(storeOp).op
+	shared, session, reply := t.backends[k.store].Do(t.values.Value(k.shared).(State), session, op, now)
+	v := storeVal{shared: t.values.ID(shared), reply: t.values.ID(reply)}
+	if session != nil {
+		v.session = t.values.ID(session)
+	}
+	return v
+}
+
+// timesIn is the time-like parameters of an op.
+func (t *tables) timesIn(op uint32) []time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if times, ok := t.stamps[op]; ok {
+		return times
+	}
+	times := []time.Time{}
+	if s, ok := t.values.Value(op).(storeOp).op.(StmtOp); ok {
+		for _, a := range s.Stmt.Set {
+			if at, ok := a.Value.(time.Time); ok {
+				times = append(times, at)
+			}
+		}
+		for _, c := range s.Stmt.Where {
+			if at, ok := c.Value.(time.Time); ok {
+				times = append(times, at)
+			}
+		}
+	}
+	t.stamps[op] = times
+	return times
+}
+
+// contentsOf is the number of all stores' contents together.
+func (t *tables) contentsOf(shared []uint32) uint32 {
+	if len(shared) == 1 {
+		return shared[0]
+	}
+	return t.values.ID(contentsID(string(fmt.Append(nil, shared))))
+}
+
+type contentsID string
+
+func (c contentsID) String() string { return string(c) }
+
+// effectsIn reads the effects from the stores' contents.
+func (t *tables) effectsIn(shared []uint32) []model.Effect {
+	id := t.contentsOf(shared)
+	if found, ok := t.effects[id]; ok {
+		return found
+	}
+	c := Contents{}
+	for i, s := range t.sys.Stores {
+		c.names = append(c.names, s.Name)
+		c.states = append(c.states, t.values.Value(shared[i]).(State))
+	}
+	found := slices.Clone(t.sys.Effects(c))
+	for i, e := range found {
+		if e.Operation == "" {
+			found[i].Operation = t.whose(e.Body)
+		}
+	}
+	t.effects[id] = found
+	return found
+}
+
+// whose is the operation whose body an effect holds.
+func (t *tables) whose(body string) string {
+	for i := range t.bounds.Clients {
+		if op := t.operation(i); op.Body == body {
+			return nameOf(op)
+		}
+	}
+	return ""
+}
+
+func nameOf(op model.Operation) string {
+	if op.Name == "" {
+		return "the operation"
+	}
+	return op.Name
+}
+
+// judge asks the properties, once for each state they meet.
+func (t *tables) judge(state uint32, shared []uint32, end bool) props.Verdict {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := judgeKey{state, t.contentsOf(shared), end}
+	if v, ok := t.verdicts[k]; ok {
+		return v
+	}
+	s := t.values.Value(state).(*props.State)
+	v := s.Judge(props.View{Effects: t.effectsIn(shared), End: end})
+	t.verdicts[k] = v
+	return v
+}
+
+// observe is the property state after somebody was told something.
+func (t *tables) observe(state, told uint32) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := [2]uint32{state, told}
+	if next, ok := t.observed[k]; ok {
+		return next
+	}
+	next := t.values.ID(t.values.Value(state).(*props.State).Observe(model.Told(t.values.Value(told).(toldValue))))
+	t.observed[k] = next
+	return next
+}
+
+// toldValue is a model.Told that can be numbered.
+type toldValue model.Told
+
+func (v toldValue) String() string {
+	return fmt.Sprintf("client %d %s: %s -> %s", v.Client, v.Operation, v.Request, v.Answer)
+}

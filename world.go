@@ -1,0 +1,293 @@
+package exactlyone
+
+import (
+	"slices"
+	"time"
+
+	"exactlyone/clock"
+	"exactlyone/interleave"
+	"exactlyone/model"
+	"exactlyone/props"
+)
+
+// world is a system as something to search: it says what can happen next in a
+// state, and carries it out. It implements [interleave.Model].
+type world struct {
+	*tables
+	layout
+	reduce   reductions
+	last     bool // states know who made the last step
+	live     *liveRun
+	symmetry bool   // clients are interchangeable
+	noKey    uint32 // bits of a slot's word that Key leaves out
+	exercised
+
+	cache   caches
+	targets []int64    // scratch of jumpTargets
+	others  []State    // scratch of waits
+	scratch [][]uint32 // scratch of Key
+	perms   [][]int    // all ways to exchange the clients
+}
+
+// reductions says what the search leaves out because it cannot matter.
+type reductions struct {
+	symmetry bool // states that differ in who is which client are one
+	answers  bool // messages are delivered at once where nothing can come between
+	crashes  bool // a node crashes only after something that the crash can be told by
+	jumps    bool // the clock jumps only when somebody is about to look at it
+	clients  bool // a client remembers how often it has tried, not what it was told
+}
+
+func newWorld(t *tables, reduce reductions) *world {
+	w := &world{tables: t, layout: newLayout(len(t.sys.Stores), t.bounds), reduce: reduce}
+	w.symmetry = reduce.symmetry && t.sys.OpaqueIDs && w.interchangeable()
+	w.noKey = uint32(wordCounted)
+	if t.sys.tuning.nodeOf != nil {
+		w.noKey |= wordNode // it follows from the client
+	}
+	w.cache = newCaches()
+	w.cache.fill(t.values, w.stores)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.worlds = append(t.worlds, w)
+	return w
+}
+
+// interchangeable says whether all clients run the same program and no
+// property tells them apart.
+func (w *world) interchangeable() bool {
+	for _, p := range w.props {
+		if p.History {
+			return false
+		}
+	}
+	for _, c := range w.client {
+		if c != w.client[0] {
+			return false
+		}
+	}
+	return w.clients > 1
+}
+
+// Fork makes another world over the same tables.
+func (w *world) Fork(last bool) interleave.Model {
+	f := newWorld(w.tables, w.reduce)
+	f.last = last
+	return f
+}
+
+func (w *world) Width() int { return w.width }
+
+// Start is everything set up, each client about to send.
+func (w *world) Start(v []uint32) {
+	clear(v)
+	setNow(v, clock.Epoch.UnixNano())
+	v[atProps] = w.values.ID(props.Start(w.props))
+	words := budgetWords(w.bounds)
+	copy(v[atBudgets:], words[:])
+	copy(v[atStores:], w.first)
+	for n := range w.nodes {
+		v[w.node(n)] = w.bootServer(n)
+		v[w.node(n)+1] = nodeCrashable
+	}
+	for c := range w.clients {
+		v[w.clientAt(c)] = w.bootClient(c)
+		w.settleClient(v, c)
+	}
+}
+
+func now(v []uint32) int64                      { return int64(v[atNow]) | int64(v[atNow+1])<<32 }
+func setNow(v []uint32, ns int64)               { v[atNow], v[atNow+1] = uint32(ns), uint32(ns>>32) }
+func at(ns int64) time.Time                     { return time.Unix(0, ns).UTC() }
+func moved(v []uint32) time.Time                { return at(now(v)) }
+func (w *world) word(v []uint32, c, s int) word { return word(v[w.slot(c, s)]) }
+
+// shared is the contents of all stores.
+func (w *world) shared(v []uint32) []uint32 { return v[atStores : atStores+w.stores] }
+
+// clientStands is what client c is doing.
+func (w *world) clientStands(v []uint32, c int) *interleave.Parked {
+	return &w.stands(v[w.clientAt(c)])[0]
+}
+
+// handlerStands is what the request in a slot is doing.
+func (w *world) handlerStands(v []uint32, c, s int) *interleave.Parked {
+	wd := w.word(v, c, s)
+	if w.sys.Stateless {
+		return &w.stands(v[w.slot(c, s)+slotHistory])[0]
+	}
+	return &w.stands(v[w.node(wd.node())])[wd.task()]
+}
+
+// give hands a value to the request in a slot and runs it to its next op.
+func (w *world) give(v []uint32, c, s int, value uint32) {
+	at := w.slot(c, s) + slotHistory
+	task := 0
+	if !w.sys.Stateless {
+		wd := w.word(v, c, s)
+		at, task = w.node(wd.node()), wd.task()
+	}
+	v[at] = w.next(v[at], interleave.Event(task, value))
+	w.settleHandler(v, c, s)
+}
+
+// settleHandler does what takes no step, and notices the end.
+func (w *world) settleHandler(v []uint32, c, s int) {
+	p := w.handlerStands(v, c, s)
+	if p.Op == nil {
+		w.finish(v, c, s, p)
+		return
+	}
+	if value := w.immediate(v, c, p.Op); value != 0 {
+		w.give(v, c, s, value)
+	}
+}
+
+// immediate is the outcome of an op that takes no step, 0 for any other.
+func (w *world) immediate(v []uint32, c int, op interleave.Op) uint32 {
+	switch op := op.(type) {
+	case sinceOp:
+		if left(v, budgetJump) > 0 {
+			return 0 // a jump may fall before the sleep begins
+		}
+		return w.values.ID(moment{moved(v)})
+	case idOp:
+		v[w.clientAt(c)+clientFlags]++
+		return w.values.ID(newToken(c, v[w.clientAt(c)+clientFlags]))
+	case noteOp:
+		w.noted(op.what)
+		return w.values.ID(ok{})
+	}
+	return 0
+}
+
+// settleClient does for a client what takes no step.
+func (w *world) settleClient(v []uint32, c int) {
+	p := w.clientStands(v, c)
+	if p.Op == nil {
+		return
+	}
+	if value := w.immediate(v, c, p.Op); value != 0 {
+		w.tell(v, c, value)
+		return
+	}
+	if w.sys.tuning.sendIsNoStep {
+		if _, ok := p.Op.(sendOp); ok {
+			w.arrive(v, c, 0, w.sys.tuning.nodeOf(c), w.requestOf(p))
+		}
+	}
+}
+
+// tell hands a value to client c and runs it to its next op.
+func (w *world) tell(v []uint32, c int, value uint32) {
+	v[w.clientAt(c)] = w.next(v[w.clientAt(c)], interleave.Event(0, value))
+	w.settleClient(v, c)
+}
+
+// requestOf is the request that a client is sending.
+func (w *world) requestOf(p *interleave.Parked) uint32 {
+	if id, ok := w.cache.small.get(uint64(p.OpID)<<8 | cacheRequest); ok {
+		return uint32(id)
+	}
+	id := w.values.ID(p.Op.(sendOp).req)
+	w.cache.small.put(uint64(p.OpID)<<8|cacheRequest, uint64(id))
+	return id
+}
+
+// arrive starts a request in slot s on node n.
+func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
+	v[w.node(n)+1] |= nodeCrashable
+	at := w.slot(c, s)
+	last := word(v[at]) & wordLast
+	task := 0
+	if w.sys.Stateless {
+		v[at+slotHistory] = w.spawn(v[w.node(n)], n, interleave.Event(0, request))
+	} else {
+		task = len(w.stands(v[w.node(n)]))
+		v[w.node(n)] = w.next(v[w.node(n)], interleave.Event(task, request))
+	}
+	v[at] = uint32(newWord(phaseRunning, n, task) | last)
+	v[at+slotMessage] = 0
+	w.settleHandler(v, c, s)
+}
+
+// finish ends the handling in a slot: its answer is on its way, and
+// transactions it left open are rolled back, as when its context ends.
+func (w *world) finish(v []uint32, c, s int, p *interleave.Parked) {
+	w.rollBack(v, c, s)
+	at := w.slot(c, s)
+	if s > 0 {
+		w.free(v, c, s) // nobody waits for the answer to a duplicate
+		return
+	}
+	v[at] = uint32(word(v[at]).with(phaseAnswered))
+	v[at+slotHistory] = 0
+	v[at+slotMessage] = p.ResultID
+}
+
+// free empties a slot.
+func (w *world) free(v []uint32, c, s int) {
+	at := w.slot(c, s)
+	last := word(v[at]) & wordLast
+	clear(v[at : at+w.slotLen])
+	v[at] = uint32(last)
+}
+
+// rollBack undoes the open transactions of a slot.
+func (w *world) rollBack(v []uint32, c, s int) {
+	at := w.slot(c, s)
+	for st := range w.stores {
+		if v[at+slotSession+st] != 0 {
+			w.perform(v, at, st, w.cache.rollback[st])
+		}
+	}
+}
+
+// perform carries out an op on a store for a slot and returns the reply.
+func (w *world) perform(v []uint32, at, store int, op uint32) (reply uint32) {
+	k := storeKey{store: uint32(store), shared: v[atStores+store], session: v[at+slotSession+store], op: op}
+	val := w.doStore(k, v)
+	v[atStores+store], v[at+slotSession+store] = val.shared, val.session
+	return val.reply
+}
+
+// waits says whether the op of a slot on a store must wait for others.
+func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
+	w.others = w.others[:0]
+	mine := w.slot(c, s)
+	for oc := range w.clients {
+		for os := range w.layout.slots {
+			at := w.slot(oc, os)
+			if id := v[at+slotSession+op.store]; id != 0 && at != mine {
+				w.others = append(w.others, w.values.Value(id).(State))
+			}
+		}
+	}
+	if len(w.others) == 0 && !(v[mine+slotSession+op.store] != 0 && op.op == interleave.Op(BeginOp{})) {
+		return false
+	}
+	var session State
+	if id := v[mine+slotSession+op.store]; id != 0 {
+		session = w.values.Value(id).(State)
+	}
+	return w.backends[op.store].Waits(op.op, session, w.others)
+}
+
+// told is the number of what client c is told by an answer.
+func (w *world) told(v []uint32, c int, answer uint32) (id uint32, t toldValue) {
+	p := w.clientStands(v, c)
+	a := w.values.Value(answer).(model.Answer)
+	req := p.Op.(sendOp).req
+	t = toldValue{Operation: nameOf(w.operation(c)), Request: req, Answer: a}
+	if slices.ContainsFunc(w.props, func(p props.Property) bool { return p.History }) {
+		t.Client = c
+	}
+	t.Success = a.Status >= 200 && a.Status < 300
+	if w.sys.Success != nil {
+		t.Success = w.sys.Success(a)
+	}
+	if w.sys.ID != nil && t.Success {
+		t.ID = w.sys.ID(a)
+	}
+	return w.values.ID(t), t
+}
