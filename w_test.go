@@ -3,11 +3,12 @@ package exactlyone
 import (
 	"context"
 	"fmt"
-	"testing"
+	"strconv"
 	"time"
 
 	"exactlyone/interleave"
 	"exactlyone/model"
+	"exactlyone/props"
 )
 
 // The benchmark system w: W(clients, crash, lost, expire). A crash kills one
@@ -45,12 +46,30 @@ func wSystem(writer string) System {
 			}
 			return all
 		},
-		ID:     func(a model.Answer) string { return a.Body },
-		tuning: tuning{sendIsNoStep: true, jump: wLease + 1, nodeOf: func(c int) int { return c }},
+		ID:         func(a model.Answer) string { return a.Body },
+		Properties: []props.Property{wProperty()},
+		tuning:     tuning{sendIsNoStep: true, jump: wLease + 1, nodeOf: func(c int) int { return c }},
 	}
 }
 
 const wLease = time.Second
+
+// wProperty is judged at the end of every execution: at most one report,
+// exactly one if a client saw success, and every id seen exists.
+func wProperty() props.Property {
+	return props.New("w", "at most one report, exactly one once told, every id seen exists",
+		func(highest int, t model.Told) int {
+			id, _ := strconv.Atoi(t.ID)
+			return max(highest, id)
+		},
+		func(highest int, v props.View) (bool, string) {
+			n := len(v.Effects)
+			if v.End && (n > 1 || highest > 0 && n != 1 || highest > n) {
+				return true, fmt.Sprintf("%d reports, highest id seen %d", n, highest)
+			}
+			return v.End, ""
+		})
+}
 
 // wState is the store: reports 1..n and one row of keys.
 type wState struct {
@@ -158,33 +177,10 @@ func (w wServer) Handle(context.Context, model.Request) model.Answer {
 	if r.answer != 0 {
 		return answer(r.answer)
 	}
-	do("process", 0)
+	do("process", r.mine)
 	finish := "finish"
 	if w.writer == "key_atomic_nofence" {
 		finish = "finish without fence"
 	}
 	return answer(do(finish, r.mine).answer)
-}
-
-func TestWTmp(t *testing.T) {
-	for _, b := range []Bounds{wBounds(2, 1, 1, 1), wBounds(2, 2, 2, 1), wBounds(3, 1, 1, 1), wBounds(3, 2, 2, 2), wBounds(4, 2, 2, 2)} {
-		sys := wSystem("key_atomic")
-		for _, red := range []reductions{{}, {symmetry: true}, {true, true, true, true, true}} {
-			if b.Clients == 4 && !red.answers {
-				continue
-			}
-			bb, err := b.withDefaults()
-			if err != nil {
-				t.Fatal(err)
-			}
-			tab, err := newTables(&sys, bb)
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			r := interleave.Explore(context.Background(), interleave.Config{Workers: 1}, newWorld(tab, red))
-			d := time.Since(start)
-			t.Log(b, red, r.Stop, r.Broken, r.States, r.Steps, r.Ends, r.Bytes/int64(r.States), d, float64(r.Steps)/d.Seconds()/1e6)
-		}
-	}
 }

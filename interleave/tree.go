@@ -44,8 +44,8 @@ type Tree struct {
 	next   map[edge]uint32
 	roots  map[string]uint32
 	merged map[string]uint32 // root and state → the first history with it
-	nodes chunks[node]
-	runs  int // processes started
+	nodes  chunks[node]
+	runs   int // processes started
 }
 
 type edge struct{ node, event uint32 }
