@@ -38,8 +38,8 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 			return forced
 		}
 	}
-	before, earliest := len(buf), w.earliestSleep(v)
-	busy, looking := false, false
+	earliest := w.earliestSleep(v)
+	busy := false
 	for c := range w.clients {
 		for s := range w.layout.slots {
 			switch wd := w.word(v, c, s); wd.phase() {
@@ -48,7 +48,6 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 				if w.ready(v, c, s, p, earliest) {
 					buf = append(buf, action(actStep, c, s, 0))
 				}
-				looking = looking || timed(p.Op)
 			case phaseAnswered:
 				buf = append(buf, action(actDeliver, c, s, 0))
 			case phaseDuplicate:
@@ -65,7 +64,6 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 			continue
 		}
 		busy = true
-		looking = looking || timed(p.Op)
 		switch op := p.Op.(type) {
 		case sendOp:
 			if w.word(v, c, 0).phase() == phaseFree {
@@ -84,20 +82,7 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 	if !busy {
 		return buf
 	}
-	// A jump that nobody looks at can as well fall just before the end.
-	return w.faults(v, buf, !w.reduce.jumps || looking || len(buf)-before == 1)
-}
-
-// timed says whether an op looks at the time.
-func timed(op interleave.Op) bool {
-	switch op := op.(type) {
-	case nowOp, sleepOp, sinceOp:
-		return true
-	case storeOp:
-		t, ok := op.op.(interface{ Timed() bool })
-		return ok && t.Timed()
-	}
-	return false
+	return w.faults(v, buf)
 }
 
 // ready says whether the op of a request can be carried out now. A sleeper can
@@ -165,7 +150,7 @@ func (w *world) forced(v []uint32, buf []interleave.Action) []interleave.Action 
 }
 
 // faults appends what can break.
-func (w *world) faults(v []uint32, buf []interleave.Action, jumps bool) []interleave.Action {
+func (w *world) faults(v []uint32, buf []interleave.Action) []interleave.Action {
 	for c := range w.clients {
 		for s := range w.layout.slots {
 			buf = w.slotFaults(v, buf, c, s)
@@ -189,7 +174,7 @@ func (w *world) faults(v []uint32, buf []interleave.Action, jumps bool) []interl
 			}
 		}
 	}
-	if jumps && left(v, budgetJump) > 0 {
+	if left(v, budgetJump) > 0 {
 		for i := range w.jumpTargets(v) {
 			buf = append(buf, action(actJump, 0, 0, i))
 		}

@@ -30,6 +30,9 @@ type Backend interface {
 	Close() error
 }
 
+// Timed is an op of a custom backend that may look at the time it is given.
+type Timed interface{ Timed() bool }
+
 // Reply is the outcome of an op on a store.
 type Reply struct {
 	Result model.Result

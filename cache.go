@@ -130,7 +130,7 @@ func (w *world) bootClient(c int) uint32 {
 // doStore carries out an op on a store.
 func (w *world) doStore(k storeKey, v []uint32) storeVal {
 	op := w.values.Value(k.op).(storeOp)
-	if timed(op) {
+	if t, ok := op.op.(Timed); ok && t.Timed() {
 		k.now = now(v)
 	}
 	if w.live != nil {

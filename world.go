@@ -34,7 +34,6 @@ type reductions struct {
 	symmetry bool // states that differ in who is which client are one
 	answers  bool // messages are delivered at once where nothing can come between
 	crashes  bool // a node crashes only after something that the crash can be told by
-	jumps    bool // the clock jumps only when somebody is about to look at it, or at the end
 	clients  bool // a client remembers how often it has tried, not what it was told
 }
 

@@ -14,6 +14,7 @@ type Config struct {
 	Workers  int            // 0 means GOMAXPROCS
 	Memory   int64          // bytes for the states seen and waiting; 0 means no limit
 	Progress func(Progress) // called now and then from the searching goroutine; may be nil
+	Samples  int            // how many paths to report as samples
 	// Visit is called with every distinct state, in the order found, and End
 	// with every distinct state in which an execution ends. Either may be nil;
 	// the vector is only lent.
@@ -42,16 +43,17 @@ const (
 
 // Report is what a search did.
 type Report struct {
-	Stop   Stop
-	Broken uint32 // the property broken, 0 if none
-	Faults int    // faults in the execution found, or searched when it stopped
-	Depth  int    // longest execution prefix searched within that number of faults
-	States int    // distinct states
-	Steps  int    // steps performed, also those that led to a state seen before
-	Ends   int    // distinct ends
-	Queue  int    // states not continued when it stopped
-	Bytes  int64  // memory for the states, at most
-	Path   []Action
+	Stop    Stop
+	Broken  uint32     // the property broken, 0 if none
+	Faults  int        // faults in the execution found, or searched when it stopped
+	Depth   int        // longest execution prefix searched within that number of faults
+	States  int        // distinct states
+	Steps   int        // steps performed, also those that led to a state seen before
+	Ends    int        // distinct ends
+	Queue   int        // states not continued when it stopped
+	Bytes   int64      // memory for the states, at most
+	Path    []Action   // the execution found; nil if none was
+	Samples [][]Action // paths to states evenly spaced among those found
 }
 
 // Executions is how many paths were followed, each up to its end or to a state
@@ -62,7 +64,7 @@ func (r Report) Executions() int { return r.Steps - (r.States - 1) + r.Ends }
 // first and among them those with fewer steps, until a property is broken. The
 // report does not depend on the number of workers.
 func Explore(ctx context.Context, cfg Config, m Model) Report {
-	s := &search{cfg: cfg, width: m.Width(), seen: newVisited(), cur: &vectors{}, next: &vectors{}}
+	s := &search{cfg: cfg, width: m.Width(), seen: newVisited()}
 	if s.cfg.Workers <= 0 {
 		s.cfg.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -84,9 +86,9 @@ type search struct {
 	models []Model
 	seen   *visited
 	trail  blocks[trail]
-	cur    *vectors   // the level being expanded
-	next   *vectors   // the level after it
-	later  []*vectors // by number of faults: states to start from
+	cur    *queue   // the level being expanded
+	next   *queue   // the level after it
+	later  []*queue // by number of faults: states to start from
 	outs   []output
 	report Report
 }
@@ -97,17 +99,23 @@ type trail struct {
 	action Action
 }
 
-// output is what one worker found for one batch of states.
+// output is what one worker found for one batch of states, one after another
+// in words, and the states of the batch in which an execution ends.
 type output struct {
-	found  vectors // from holds the parent's number
-	keys   []Key
-	acts   []Action
-	broken []uint32
-	steps  int
-	ends   []uint32 // numbers of states in which an execution ends
-	lasts  vectors  // those states themselves
-	ebad   []uint32
+	steps int
+	words []uint32
+	found []found
+	lasts []uint32
+	ends  []end
 }
+
+type found struct {
+	trail
+	key    Key
+	broken uint32
+}
+
+type end struct{ number, broken uint32 }
 
 const (
 	batchLen       = 128
@@ -117,78 +125,70 @@ const (
 func (s *search) run(ctx context.Context) {
 	first := make([]uint32, s.width)
 	s.models[0].Start(first)
-	s.later = []*vectors{{width: s.width}}
-	s.cur.width, s.next.width = s.width, s.width
-	s.add(first, s.models[0].Key(first), 0, 0, 0)
-	s.later[0].push(first, 0)
-	s.next.reset()
+	s.next = s.newQueue()
+	s.add(first, found{key: s.models[0].Key(first)}, s.next)
+	s.later = []*queue{s.next}
 	for faults := 0; faults < len(s.later); faults++ {
 		s.report.Faults, s.report.Depth = faults, 0
-		if s.later[faults] == nil {
-			continue
-		}
 		s.cur, s.later[faults] = s.later[faults], nil
-		for s.cur.len() > 0 {
-			if stop := s.level(ctx, faults); stop != "" {
-				s.stop(stop)
+		for s.cur != nil && s.cur.n > 0 {
+			s.next = s.newQueue()
+			if s.report.Stop = s.level(ctx, faults); s.report.Stop != "" {
+				s.finish()
 				return
 			}
-			if s.report.Broken != 0 {
-				s.stop(Violation)
-				return
-			}
-			s.cur, s.next = s.next, s.cur
-			s.next.width = s.width
-			s.next.reset()
+			s.cur = s.next
 			s.report.Depth++
 		}
 	}
-	s.stop(Complete)
+	s.report.Stop = Complete
+	s.finish()
 }
 
-func (s *search) stop(why Stop) {
-	s.report.Stop = why
+func (s *search) newQueue() *queue { return &queue{width: s.width} }
+
+func (s *search) finish() {
 	s.report.States = s.seen.keys.n
-	s.report.Queue = s.next.len()
-	for _, q := range s.later {
-		if q != nil {
-			s.report.Queue += q.len()
+	if s.report.Stop != Complete {
+		s.report.Queue = s.next.n
+		for _, q := range s.later {
+			if q != nil {
+				s.report.Queue += q.n
+			}
 		}
+	}
+	for i := range min(s.cfg.Samples, s.report.States) {
+		s.report.Samples = append(s.report.Samples, s.path(uint32(i*s.report.States/s.cfg.Samples)))
 	}
 }
 
 // level expands every state of the current level.
 func (s *search) level(ctx context.Context, faults int) Stop {
-	n := s.cur.len()
-	for at := 0; at < n; {
+	for at := 0; at < s.cur.batches(); {
 		if ctx.Err() != nil {
 			return Cancelled
 		}
-		batches := min(len(s.outs), (n-at+batchLen-1)/batchLen)
-		s.expand(at, batches)
-		for b := range batches {
+		n := min(len(s.outs), s.cur.batches()-at)
+		s.expand(at, n)
+		for b := range n {
 			s.merge(&s.outs[b], faults)
 		}
-		at = min(n, at+batches*batchLen)
-		s.progress(faults, n-at)
-		if used := s.bytes(); used > s.report.Bytes {
-			s.report.Bytes = used
+		at += n
+		if s.cfg.Progress != nil {
+			s.cfg.Progress(Progress{
+				Faults: faults, Depth: s.report.Depth, States: s.seen.keys.n, Steps: s.report.Steps,
+				Queue: max(0, s.cur.n-at*batchLen) + s.next.n,
+			})
 		}
+		s.report.Bytes = max(s.report.Bytes, s.bytes())
 		if s.cfg.Memory > 0 && s.report.Bytes > s.cfg.Memory {
 			return Memory
 		}
 	}
-	return ""
-}
-
-func (s *search) progress(faults, left int) {
-	if s.cfg.Progress == nil {
-		return
+	if s.report.Broken != 0 {
+		return Violation
 	}
-	s.cfg.Progress(Progress{
-		Faults: faults, Depth: s.report.Depth, States: s.seen.keys.n,
-		Steps: s.report.Steps, Queue: left + s.next.len(),
-	})
+	return ""
 }
 
 func (s *search) bytes() int64 {
@@ -201,12 +201,12 @@ func (s *search) bytes() int64 {
 	return total
 }
 
-// expand lets the workers fill outs[0:batches] with what follows the states
-// from cur[at].
-func (s *search) expand(at, batches int) {
-	if s.cfg.Workers == 1 || batches == 1 {
-		for b := range batches {
-			s.batch(s.models[0], at+b*batchLen, &s.outs[b])
+// expand lets the workers fill outs[0:n] with what follows the batches of cur
+// from number at on.
+func (s *search) expand(at, n int) {
+	if s.cfg.Workers == 1 || n == 1 {
+		for b := range n {
+			s.batch(s.models[0], at+b, &s.outs[b])
 		}
 		return
 	}
@@ -216,8 +216,8 @@ func (s *search) expand(at, batches int) {
 	for w, m := range s.models {
 		wg.Go(func() {
 			defer func() { failed[w] = recover() }()
-			for b := int(taken.Add(1)) - 1; b < batches; b = int(taken.Add(1)) - 1 {
-				s.batch(m, at+b*batchLen, &s.outs[b])
+			for b := int(taken.Add(1)) - 1; b < n; b = int(taken.Add(1)) - 1 {
+				s.batch(m, at+b, &s.outs[b])
 			}
 		})
 	}
@@ -227,86 +227,68 @@ func (s *search) expand(at, batches int) {
 	}
 }
 
-// batch expands up to batchLen states.
-func (s *search) batch(m Model, at int, out *output) {
-	out.found.width, out.lasts.width = s.width, s.width
-	out.found.reset()
-	out.lasts.reset()
-	out.keys, out.acts, out.broken = out.keys[:0], out.acts[:0], out.broken[:0]
-	out.ends, out.ebad, out.steps = out.ends[:0], out.ebad[:0], 0
+// batch expands one batch of states.
+func (s *search) batch(m Model, b int, out *output) {
+	*out = output{words: out.words[:0], found: out.found[:0], lasts: out.lasts[:0], ends: out.ends[:0]}
 	var acts []Action
-	buf := make([]uint32, s.width)
-	for i := at; i < min(at+batchLen, s.cur.len()); i++ {
-		v := s.cur.at(i)
+	next := make([]uint32, s.width)
+	s.cur.batch(b, func(v []uint32, number uint32) {
 		acts = m.Enabled(v, acts[:0])
 		if len(acts) == 0 {
-			out.ends = append(out.ends, s.cur.from[i])
-			out.ebad = append(out.ebad, m.End(v))
-			out.lasts.push(v, int(s.cur.from[i]))
+			out.ends = append(out.ends, end{number, m.End(v)})
+			out.lasts = append(out.lasts, v...)
 		}
+		out.steps += len(acts)
 		for _, a := range acts {
-			broken := m.Apply(v, a, buf)
-			out.steps++
-			key := m.Key(buf)
-			if broken == 0 && s.seen.has(key) {
-				continue
+			broken := m.Apply(v, a, next)
+			if key := m.Key(next); broken != 0 || !s.seen.has(key) {
+				out.found = append(out.found, found{trail{number, a}, key, broken})
+				out.words = append(out.words, next...)
 			}
-			out.found.push(buf, int(s.cur.from[i]))
-			out.keys = append(out.keys, key)
-			out.acts = append(out.acts, a)
-			out.broken = append(out.broken, broken)
 		}
-	}
+	})
 }
 
 // merge adds what one batch found, in order.
 func (s *search) merge(out *output, faults int) {
 	s.report.Steps += out.steps
-	for i := range out.ends {
+	for i, e := range out.ends {
 		s.report.Ends++
 		if s.cfg.End != nil {
-			s.cfg.End(out.lasts.at(i))
+			s.cfg.End(out.lasts[i*s.width : (i+1)*s.width])
 		}
-		if out.ebad[i] != 0 && s.report.Broken == 0 {
-			s.report.Broken, s.report.Path = out.ebad[i], s.path(out.ends[i])
+		if e.broken != 0 && s.report.Broken == 0 {
+			s.report.Broken, s.report.Path = e.broken, s.path(e.number)
 		}
 	}
-	for i, key := range out.keys {
-		n := s.add(out.found.at(i), key, out.found.from[i], out.acts[i], out.broken[i])
-		if n < 0 {
-			continue
-		}
+	for i, f := range out.found {
 		to := s.next
-		if out.acts[i].Fault() {
+		if f.action.Fault() {
 			for len(s.later) <= faults+1 {
-				s.later = append(s.later, &vectors{width: s.width})
+				s.later = append(s.later, s.newQueue())
 			}
 			to = s.later[faults+1]
 		}
-		to.push(out.found.at(i), n)
+		s.add(out.words[i*s.width:(i+1)*s.width], f, to)
 	}
 }
 
-// add puts a state into the visited set and returns its number, or -1 if it is
-// not to be continued: seen before, or broken.
-func (s *search) add(v []uint32, key Key, parent uint32, a Action, broken uint32) int {
-	n, isNew := s.seen.add(key)
+// add puts a state into the visited set, and into a queue if it is new and
+// nothing is broken there.
+func (s *search) add(v []uint32, f found, to *queue) {
+	n, isNew := s.seen.add(f.key)
 	if isNew {
-		s.trail.add(trail{parent, a})
+		s.trail.add(f.trail)
 		if s.cfg.Visit != nil {
 			s.cfg.Visit(v)
 		}
 	}
-	if broken != 0 {
-		if s.report.Broken == 0 {
-			s.report.Broken, s.report.Path = broken, append(s.path(parent), a)
-		}
-		return -1
+	switch {
+	case f.broken != 0 && s.report.Broken == 0:
+		s.report.Broken, s.report.Path = f.broken, append(s.path(f.parent), f.action)
+	case f.broken == 0 && isNew:
+		to.push(v, uint32(n))
 	}
-	if !isNew {
-		return -1
-	}
-	return n
 }
 
 // path is the actions that lead to a state.

@@ -1,9 +1,6 @@
 package interleave
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // Minimal finds, among all executions with at most so many faults that break a
 // property, one with the fewest context switches and among those one with the
@@ -24,32 +21,37 @@ func Minimal(ctx context.Context, cfg Config, m Model, faults int) Report {
 type minimal struct {
 	search
 	faults int
-	queue  [][]*waiting // by switches, then by steps
+	rows   [][]*waiting // by switches, then by steps
 	bytes  int64
 }
 
 // waiting is states that were reached but not yet settled: the same state may
 // be reached again with fewer switches.
 type waiting struct {
-	vectors
-	acts   []Action
-	broken []uint32
-	faults []uint8
+	words []uint32 // the states, one after another
+	found []trail
+	info  []packed
+}
+
+// packed is what is known of a waiting state besides how it was reached.
+type packed struct {
+	broken uint32
+	faults uint8
 }
 
 func (s *minimal) run(ctx context.Context) {
 	first := make([]uint32, s.width)
 	s.models[0].Start(first)
-	s.push(0, 0, first, 0, 0, 0, 0)
-	for switches := 0; switches < len(s.queue); switches++ {
+	s.push(0, 0, first, trail{}, packed{})
+	for switches := 0; switches < len(s.rows); switches++ {
 		// Settling a state adds only states with more steps to this row.
-		for steps := 0; steps < len(s.queue[switches]); steps++ {
-			q := s.queue[switches][steps]
+		for steps := 0; steps < len(s.rows[switches]); steps++ {
+			q := s.rows[switches][steps]
 			if q == nil {
 				continue
 			}
-			s.queue[switches][steps] = nil
-			for i := range q.len() {
+			s.rows[switches][steps] = nil
+			for i := range q.found {
 				if i%1024 == 0 && !s.goOn(ctx, steps) {
 					return
 				}
@@ -58,7 +60,7 @@ func (s *minimal) run(ctx context.Context) {
 					return
 				}
 			}
-			s.bytes -= q.size()
+			s.bytes -= int64(4*len(q.words) + 16*len(q.found))
 		}
 	}
 	s.report.Stop = Complete
@@ -85,16 +87,16 @@ func (s *minimal) goOn(ctx context.Context, steps int) bool {
 // settle takes a state from the queue; the first time it is taken, it was
 // reached in the best way.
 func (s *minimal) settle(q *waiting, i, switches, steps int) {
-	v, m := q.at(i), s.models[0]
-	if q.broken[i] != 0 {
-		s.report.Broken, s.report.Path = q.broken[i], append(s.path(q.from[i]), q.acts[i])
+	v, m := q.words[i*s.width:(i+1)*s.width], s.models[0]
+	if broken := q.info[i].broken; broken != 0 {
+		s.report.Broken, s.report.Path = broken, append(s.path(q.found[i].parent), q.found[i].action)
 		return
 	}
 	n, isNew := s.seen.add(m.Key(v))
 	if !isNew {
 		return
 	}
-	s.trail.add(trail{q.from[i], q.acts[i]})
+	s.trail.add(q.found[i])
 	acts := m.Enabled(v, nil)
 	if len(acts) == 0 {
 		if broken := m.End(v); broken != 0 {
@@ -102,9 +104,9 @@ func (s *minimal) settle(q *waiting, i, switches, steps int) {
 		}
 		return
 	}
-	buf := make([]uint32, s.width)
+	next := make([]uint32, s.width)
 	for _, a := range acts {
-		faults := q.faults[i]
+		faults := q.info[i].faults
 		if a.Fault() {
 			if faults++; int(faults) > s.faults {
 				continue
@@ -114,33 +116,29 @@ func (s *minimal) settle(q *waiting, i, switches, steps int) {
 		if m.Switch(v, a) {
 			to++
 		}
-		broken := m.Apply(v, a, buf)
+		broken := m.Apply(v, a, next)
 		s.report.Steps++
-		if broken != 0 || !s.seen.has(m.Key(buf)) {
-			s.push(to, steps+1, buf, n, a, broken, faults)
+		if broken != 0 || !s.seen.has(m.Key(next)) {
+			s.push(to, steps+1, next, trail{uint32(n), a}, packed{broken, faults})
 		}
 	}
 }
 
-func (s *minimal) push(switches, steps int, v []uint32, from int, a Action, broken uint32, faults uint8) {
-	for len(s.queue) <= switches {
-		s.queue = append(s.queue, nil)
+func (s *minimal) push(switches, steps int, v []uint32, from trail, info packed) {
+	for len(s.rows) <= switches {
+		s.rows = append(s.rows, nil)
 	}
-	row := s.queue[switches]
-	if len(row) <= steps {
-		row = slices.Grow(row, steps+1-len(row))[:steps+1]
+	row := s.rows[switches]
+	for len(row) <= steps {
+		row = append(row, nil)
 	}
-	s.queue[switches] = row
+	s.rows[switches] = row
 	if row[steps] == nil {
-		row[steps] = &waiting{vectors: vectors{width: s.width}}
+		row[steps] = new(waiting)
 	}
 	q := row[steps]
-	s.bytes -= q.size()
-	q.push(v, from)
-	q.acts = append(q.acts, a)
-	q.broken = append(q.broken, broken)
-	q.faults = append(q.faults, faults)
-	s.bytes += q.size()
+	q.words = append(q.words, v...)
+	q.found = append(q.found, from)
+	q.info = append(q.info, info)
+	s.bytes += int64(4*len(v) + 16)
 }
-
-func (q *waiting) size() int64 { return q.vectors.bytes() + int64(len(q.acts))*9 }

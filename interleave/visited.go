@@ -1,6 +1,9 @@
 package interleave
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 const (
 	k0 = 0xa0761d6478bd642f
@@ -100,19 +103,69 @@ func (b *blocks[T]) at(i int) *T { return &b.all[i/blockLen][i%blockLen] }
 // bytes is the memory taken, given the size of one element.
 func (b *blocks[T]) bytes(each int64) int64 { return int64(len(b.all)) * blockLen * each }
 
-// vectors is a queue of states of one width.
-type vectors struct {
-	width int
-	words []uint32
-	from  []uint32 // the number of each state in the visited set
+// queue is states that wait to be continued, in order. Most numbers in a state
+// are small, so each is kept as a varint; every batchLen-th state can be found
+// at once.
+type queue struct {
+	width  int
+	blocks [][]byte // a state never spans two
+	starts []start  // of states 0, batchLen, 2*batchLen …
+	n      int
 }
 
-func (q *vectors) push(v []uint32, number int) {
-	q.words = append(q.words, v...)
-	q.from = append(q.from, uint32(number))
+type start struct{ block, at int }
+
+const (
+	queueBlock   = 1 << 14
+	varintLenMax = binary.MaxVarintLen32
+)
+
+// push adds a state and its number in the visited set.
+func (q *queue) push(v []uint32, number uint32) {
+	last := len(q.blocks) - 1
+	if last < 0 || cap(q.blocks[last])-len(q.blocks[last]) < varintLenMax*(len(v)+1) {
+		q.blocks = append(q.blocks, make([]byte, 0, max(queueBlock, varintLenMax*(len(v)+1))))
+		last++
+	}
+	b := q.blocks[last]
+	if q.n%batchLen == 0 {
+		q.starts = append(q.starts, start{last, len(b)})
+	}
+	b = binary.AppendUvarint(b, uint64(number))
+	for _, x := range v {
+		b = binary.AppendUvarint(b, uint64(x))
+	}
+	q.blocks[last] = b
+	q.n++
 }
 
-func (q *vectors) len() int          { return len(q.from) }
-func (q *vectors) at(i int) []uint32 { return q.words[i*q.width : (i+1)*q.width] }
-func (q *vectors) reset()            { q.words, q.from = q.words[:0], q.from[:0] }
-func (q *vectors) bytes() int64      { return int64(cap(q.words)+cap(q.from)) * 4 }
+// batch calls f with the states from number b*batchLen on, up to batchLen.
+func (q *queue) batch(b int, f func(v []uint32, number uint32)) {
+	v := make([]uint32, q.width)
+	block, at := q.starts[b].block, q.starts[b].at
+	for range min(batchLen, q.n-b*batchLen) {
+		if at == len(q.blocks[block]) {
+			block, at = block+1, 0
+		}
+		rest := q.blocks[block][at:]
+		number, n := binary.Uvarint(rest)
+		for i := range v {
+			x, k := binary.Uvarint(rest[n:])
+			v[i] = uint32(x)
+			n += k
+		}
+		at += n
+		f(v, uint32(number))
+	}
+}
+
+// batches is how many calls of batch there are to make.
+func (q *queue) batches() int { return len(q.starts) }
+
+func (q *queue) bytes() int64 {
+	total := int64(cap(q.starts)) * 16
+	for _, b := range q.blocks {
+		total += int64(cap(b))
+	}
+	return total
+}

@@ -1,0 +1,90 @@
+package exactlyone
+
+import (
+	"time"
+
+	"exactlyone/model"
+)
+
+// Builtin is a writer that comes with the toolkit.
+type Builtin struct {
+	Name  string
+	About string // one line
+	make  func(env *Env) model.Server
+	// durations of the writer, see System.Durations
+	durations []time.Duration
+	noKey     bool
+}
+
+// lease is how long a claim of the built-in key_atomic writers stands.
+const lease = 30 * time.Second
+
+// Builtins are the writers that come with the toolkit, the simplest first.
+var Builtins = []Builtin{
+	{
+		Name: "naive", About: "inserts a report for every request and answers; ignores the key",
+		make:  func(env *Env) model.Server { return model.Naive{Store: env.Store("db")} },
+		noKey: true,
+	},
+	{
+		Name: "key_split", About: "looks the key up, files the report in one transaction, registers the key in another",
+		make: func(env *Env) model.Server { return model.KeySplit{Store: env.Store("db")} },
+	},
+	{
+		Name: "key_atomic", About: "claims the key with lease and fence; files the report and marks the key done if the claim stands",
+		make:      func(env *Env) model.Server { return keyAtomic(env, false) },
+		durations: []time.Duration{lease},
+	},
+	{
+		Name: "key_atomic_nofence", About: "key_atomic without looking whether the claim still stands",
+		make:      func(env *Env) model.Server { return keyAtomic(env, true) },
+		durations: []time.Duration{lease},
+	},
+}
+
+func keyAtomic(env *Env, noFence bool) model.Server {
+	return model.KeyAtomic{Store: env.Store("db"), Clock: env.Clock(), Lease: lease, NoFence: noFence, Note: env.Note}
+}
+
+// DefaultKey is the key source that the writer's clients use unless told
+// otherwise.
+func (b Builtin) DefaultKey() model.KeySource {
+	if b.noKey {
+		return model.KeyNone
+	}
+	return model.KeyToolCall
+}
+
+// System is the writer with its store and clients who all submit the same
+// report, deriving their keys from key.
+func (b Builtin) System(key model.KeySource) System {
+	return System{
+		Name:   b.Name,
+		Stores: []Store{{Name: "db", Tables: model.ReportTables}},
+		Start:  b.make,
+		Client: func(int) model.Client {
+			return model.Client{
+				Operation: model.Operation{
+					Name: "the report", Path: "/reports", Body: `{"title":"Login fails"}`,
+					RunID: "run-1", ToolUseID: "call-1", Module: "auth", Title: "Login fails",
+				},
+				Key:     key,
+				Backoff: 100 * time.Millisecond,
+			}
+		},
+		Effects:   ReportEffects,
+		ID:        model.CreatedID,
+		Durations: b.durations,
+		Stateless: true,
+		OpaqueIDs: true,
+	}
+}
+
+// ReportEffects reads the rows of the table reports in the store db.
+func ReportEffects(c Contents) []model.Effect {
+	var all []model.Effect
+	for _, row := range c.Rows("db", "reports") {
+		all = append(all, model.Effect{ID: model.Literal(row["id"]), Body: row.Text("body")})
+	}
+	return all
+}
