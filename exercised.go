@@ -16,6 +16,7 @@ const (
 	answersLost
 	answersLostAfterCommit
 	requestsLost
+	duplicatesSent
 	duplicatesDelivered
 	crashes
 	crashesBetweenCommits
@@ -33,6 +34,7 @@ var counterNames = [counters]string{
 	answersLost:            "answers lost",
 	answersLostAfterCommit: "answers lost after a commit",
 	requestsLost:           "requests lost",
+	duplicatesSent:         "requests sent twice",
 	duplicatesDelivered:    "duplicates delivered",
 	crashes:                "crashes",
 	crashesBetweenCommits:  "crashes after a commit, before the end",

@@ -51,6 +51,7 @@ func (w *world) strike(v []uint32, kind, who, slot, arg int) {
 // sendTwice sends a request of which a second copy arrives later.
 func (w *world) sendTwice(v []uint32, c, node int) {
 	spend(v, budgetDuplicate)
+	w.count(duplicatesSent)
 	p := w.clientStands(v, c)
 	for s := 1; s < w.layout.slots; s++ {
 		if w.word(v, c, s).phase() != phaseFree {

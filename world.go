@@ -18,8 +18,9 @@ type world struct {
 	reduce   reductions
 	last     bool // states know who made the last step
 	live     *liveRun
-	symmetry bool   // clients are interchangeable
-	noKey    uint32 // bits of a slot's word that Key leaves out
+	log      *stepLog // what happens in a step, for stories; usually nil
+	symmetry bool     // clients are interchangeable
+	noKey    uint32   // bits of a slot's word that Key leaves out
 	exercised
 
 	cache   caches
@@ -120,6 +121,7 @@ func (w *world) handlerStands(v []uint32, c, s int) *interleave.Parked {
 
 // give hands a value to the request in a slot and runs it to its next op.
 func (w *world) give(v []uint32, c, s int, value uint32) {
+	w.log.gave(c, s, w.values, value)
 	at := w.slot(c, s) + slotHistory
 	task := 0
 	if !w.sys.Stateless {
@@ -155,6 +157,7 @@ func (w *world) immediate(v []uint32, c int, op interleave.Op) uint32 {
 		return w.values.ID(newToken(c, v[w.clientAt(c)+clientFlags]))
 	case noteOp:
 		w.noted(op.what)
+		w.log.note(op.what)
 		return w.values.ID(ok{})
 	}
 	return 0
@@ -179,6 +182,7 @@ func (w *world) settleClient(v []uint32, c int) {
 
 // tell hands a value to client c and runs it to its next op.
 func (w *world) tell(v []uint32, c int, value uint32) {
+	w.log.told(c, w.values, value)
 	v[w.clientAt(c)] = w.next(v[w.clientAt(c)], interleave.Event(0, value))
 	w.settleClient(v, c)
 }
@@ -214,6 +218,7 @@ func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
 // transactions it left open are rolled back, as when its context ends.
 func (w *world) finish(v []uint32, c, s int, p *interleave.Parked) {
 	w.rollBack(v, c, s)
+	w.log.answered(c, s, p.Result)
 	at := w.slot(c, s)
 	if s > 0 {
 		w.free(v, c, s) // nobody waits for the answer to a duplicate

@@ -236,3 +236,36 @@ func (t *Tables) String() string {
 	}
 	return b.String()
 }
+
+// Diff says how to differs from t: "+table …" for a row that came, "-table …"
+// for one that went, "~table …" with the columns of a row that changed.
+func (t *Tables) Diff(to *Tables) []string {
+	var all []string
+	for i, desc := range t.schema {
+		before, after := t.data[i].rows, to.data[i].rows
+		n := 0
+		for ; n < min(len(before), len(after)); n++ {
+			if changed := desc.changed(before[n], after[n]); len(changed) > 0 {
+				all = append(all, "~"+desc.Name+" "+changed.String())
+			}
+		}
+		for _, r := range before[n:] {
+			all = append(all, "-"+desc.Name+" "+desc.row(r).String())
+		}
+		for _, r := range after[n:] {
+			all = append(all, "+"+desc.Name+" "+desc.row(r).String())
+		}
+	}
+	return all
+}
+
+// changed is the columns in which two rows differ, as they are in the second.
+func (t Table) changed(a, b []any) Row {
+	r := Row{}
+	for c, col := range t.Columns {
+		if Literal(a[c]) != Literal(b[c]) {
+			r[col.Name] = b[c]
+		}
+	}
+	return r
+}

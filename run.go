@@ -1,0 +1,404 @@
+package exactlyone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"exactlyone/choice"
+	"exactlyone/interleave"
+)
+
+// Verdict is how a check ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Holds        Verdict = "holds"        // every behaviour within the bounds was tried, no property is broken
+	Violated     Verdict = "violated"     // a property is broken
+	Inconclusive Verdict = "inconclusive" // memory or the caller's patience ran out
+	Vacuous      Verdict = "vacuous"      // nothing is broken, but something that was to be tested never happened
+)
+
+// Options say how to search. The zero value searches with every reduction, one
+// worker a core, and up to 4 GiB for the states.
+type Options struct {
+	// Reduction is "all" (also ""), "none" (every execution is followed to its
+	// end), "visited" (only states seen before are not continued), or a list of
+	// symmetry, answers, crashes, clients, separated by commas.
+	Reduction string
+	Workers   int   // 0 means GOMAXPROCS
+	Memory    int64 // bytes for the states; 0 means 4 GiB
+	// Named are the budgets that the user asked for by name, as JSON spells
+	// them, e.g. "crashes". One that has no place to strike makes the verdict
+	// vacuous.
+	Named    []string
+	Progress func(interleave.Progress) // may be nil
+}
+
+// DefaultMemory is what the states may take if Options do not say.
+const DefaultMemory = 4 << 30
+
+// Result is what a check found.
+type Result struct {
+	Verdict   Verdict
+	Why       string // inconclusive, vacuous: the reason
+	System    string
+	Bounds    Bounds
+	Reduction string
+
+	States     int   // distinct states
+	Steps      int   // steps performed
+	Executions int   // paths followed, each to its end or to a state seen before
+	Ends       int   // distinct states in which an execution ends
+	Depth      int   // inconclusive: longest path within the number of faults searched last
+	Faults     int   // violated: in the story; inconclusive: searched when it stopped
+	Queue      int   // inconclusive: states not continued
+	Bytes      int64 // memory for the states
+	Checked    int   // executions run again for real, to check what the search takes for granted
+
+	Exercised     map[string]int // what happened, how often
+	NotApplicable []string       // budgets with no place to strike
+	JumpTargets   []string       // where the clock could jump to
+	Properties    []string       // what was judged: "name: claim"
+
+	Story *Trace // violated: the smallest story
+}
+
+// Run tries every behaviour of a system within bounds. The error wraps
+// [ErrUsage] for a system, bounds or options that cannot be used, and
+// [interleave.ErrNondeterministic] or [ErrRefuted] for code that is not what
+// the search takes it for.
+func Run(ctx context.Context, sys System, b Bounds, o Options) (result *Result, err error) {
+	defer recoverFault(&err)
+	if err := sys.validate(); err != nil {
+		return nil, err
+	}
+	if b, err = b.withDefaults(); err != nil {
+		return nil, err
+	}
+	reduce, visited, err := parseReduction(o.Reduction)
+	if err != nil {
+		return nil, err
+	}
+	tab, err := newTables(&sys, b)
+	if err != nil {
+		return nil, err
+	}
+	defer tab.close()
+	r := &run{ctx: ctx, tables: tab, reduce: reduce, o: o}
+	r.cfg = interleave.Config{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, Samples: samples}
+	if r.cfg.Memory == 0 {
+		r.cfg.Memory = DefaultMemory
+	}
+	return r.check(visited)
+}
+
+// samples is how many executions of a search are run again for real.
+const samples = 100
+
+// recoverFault turns a panic that reports a fault of the code under test into
+// an error. Any other panic goes on.
+func recoverFault(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case error:
+		if !errors.Is(r, interleave.ErrNondeterministic) && !errors.Is(r, ErrUsage) && !errors.Is(r, ErrRefuted) {
+			panic(r)
+		}
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+// parseReduction reads the option of that name.
+func parseReduction(text string) (r reductions, visited bool, err error) {
+	flags := map[string]*bool{
+		"symmetry": &r.symmetry, "answers": &r.answers, "crashes": &r.crashes, "clients": &r.clients, "visited": &visited,
+	}
+	switch text {
+	case "", "all":
+		return reductions{true, true, true, true}, true, nil
+	case "none":
+		return reductions{}, false, nil
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		flag, ok := flags[name]
+		if !ok {
+			return r, false, fmt.Errorf("%w: reduction %q: all, none, or some of visited, symmetry, answers, crashes, clients was expected", ErrUsage, name)
+		}
+		*flag = true
+	}
+	return r, true, nil
+}
+
+// run is one check under way.
+type run struct {
+	*tables
+	ctx    context.Context
+	cfg    interleave.Config
+	reduce reductions
+	o      Options
+
+	learned *world // see learnedWorld
+}
+
+func (r *run) check(visited bool) (*Result, error) {
+	w := newWorld(r.tables, r.reduce)
+	var report interleave.Report
+	if visited {
+		report = interleave.Explore(r.ctx, r.cfg, w)
+	} else {
+		report = interleave.Naive(r.ctx, r.cfg, w, false)
+	}
+	res := r.result(report)
+	if report.Stop == interleave.Violation {
+		res.Verdict = Violated
+		return res, r.tell(res, report)
+	}
+	if err := r.runForReal(res, report.Samples); err != nil {
+		return nil, err
+	}
+	switch {
+	case report.Stop == interleave.Memory:
+		res.Verdict = Inconclusive
+		res.Why = fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
+	case report.Stop == interleave.Cancelled:
+		res.Verdict, res.Why = Inconclusive, "interrupted"
+	default:
+		res.Verdict = Holds
+		if res.Why = r.vacuous(res); res.Why != "" {
+			res.Verdict = Vacuous
+		}
+	}
+	return res, nil
+}
+
+// result is the report in the user's terms.
+func (r *run) result(report interleave.Report) *Result {
+	res := &Result{
+		System: r.sys.Name, Bounds: r.bounds, Reduction: r.o.Reduction,
+		States: report.States, Steps: report.Steps, Executions: report.Executions(), Ends: report.Ends,
+		Depth: report.Depth, Faults: report.Faults, Queue: report.Queue, Bytes: report.Bytes,
+	}
+	if res.Reduction == "" {
+		res.Reduction = "all"
+	}
+	var sum exercised
+	for _, w := range r.worlds {
+		sum.add(w.exercised)
+	}
+	res.Exercised = sum.list()
+	for _, b := range r.budgetsUsed(sum) {
+		if b.budget > 0 && b.struck == 0 {
+			res.NotApplicable = append(res.NotApplicable, b.name)
+		}
+	}
+	for _, p := range r.props {
+		res.Properties = append(res.Properties, p.Name+": "+p.Claim)
+	}
+	if r.bounds.Jumps > 0 {
+		res.JumpTargets = r.jumpTexts()
+	}
+	return res
+}
+
+// budgetUse is how a fault budget was used.
+type budgetUse struct {
+	name           string // as JSON spells it
+	budget, struck int
+}
+
+func (r *run) budgetsUsed(e exercised) []budgetUse {
+	return []budgetUse{
+		{"crashes", r.bounds.Crashes, e.counts[crashes]},
+		{"lost_answers", r.bounds.LostAnswers, e.counts[answersLost]},
+		{"lost_requests", r.bounds.LostRequests, e.counts[requestsLost]},
+		{"duplicates", r.bounds.Duplicates, e.counts[duplicatesSent]},
+		{"jumps", r.bounds.Jumps, e.counts[jumps]},
+		{"commit_faults", r.bounds.CommitFaults, e.counts[commitsErred] + e.counts[commitsErredInEffect]},
+	}
+}
+
+// jumpTexts says where the clock could jump to.
+func (r *run) jumpTexts() []string {
+	var all []string
+	if len(r.sys.Durations) == 0 {
+		for _, d := range ladder {
+			all = append(all, d.String())
+		}
+	}
+	for _, d := range r.sys.Durations {
+		all = append(all, "the end of "+d.String())
+	}
+	return append(all, "every time in a statement", "the end of every wait")
+}
+
+// vacuous says what should have happened and did not, "" if nothing.
+func (r *run) vacuous(res *Result) string {
+	for _, name := range res.NotApplicable {
+		if slices.Contains(r.o.Named, name) {
+			return name + " found no place to strike"
+		}
+	}
+	var held uint64
+	for _, w := range r.worlds {
+		held |= w.held
+	}
+	for i, p := range r.props {
+		if !p.Optional && held&(1<<(i%64)) == 0 {
+			return fmt.Sprintf("%s was never put to the test: %s", p.Name, p.Claim)
+		}
+	}
+	return ""
+}
+
+// tell makes the smallest story of a violation, by running it for real.
+func (r *run) tell(res *Result, report interleave.Report) error {
+	path, minimal := r.least(report)
+	live := newLive(r.tables)
+	p := newPerformance(live)
+	if err := r.lockstep(p, path); err != nil {
+		return err
+	}
+	if err := live.live.end(); err != nil {
+		return err
+	}
+	res.Story = p.trace(&Trace{Minimal: minimal})
+	res.Faults = res.Story.Faults
+	res.Story.Need = necessary(r.learnedWorld(), path, res.Story)
+	return nil
+}
+
+// least is the execution with the fewest switches and then steps among those
+// with the fewest faults. If the search for it was cut short, it is the
+// execution found first.
+func (r *run) least(report interleave.Report) (path []interleave.Action, minimal bool) {
+	w := newWorld(r.tables, reductions{symmetry: r.reduce.symmetry, clients: r.reduce.clients})
+	w.last = true
+	// A search with states in order of faults knows how many it takes.
+	from := report.Faults
+	if r.o.Reduction == "none" {
+		from = 0
+	}
+	for faults := from; faults <= report.Faults; faults++ {
+		least := interleave.Minimal(r.ctx, r.cfg, w, faults)
+		switch least.Stop {
+		case interleave.Violation:
+			return least.Path, true
+		case interleave.Complete:
+		default:
+			return report.Path, false
+		}
+	}
+	return report.Path, false
+}
+
+// ErrRefuted is a system that is not what it was declared to be.
+var ErrRefuted = errors.New("the declaration Stateless is wrong")
+
+// runForReal runs sampled executions again, live and to their ends, and
+// compares each step with what the search took for granted: that the code is
+// deterministic, and that a stateless server keeps nothing between requests.
+func (r *run) runForReal(res *Result, sampled [][]interleave.Action) error {
+	for i, path := range sampled {
+		live := newLive(r.tables)
+		if err := r.lockstep(newPerformance(live), path); err != nil {
+			return err
+		}
+		// From there on in some other way than the plainest.
+		p := newPerformance(newLive(r.tables))
+		if err := r.wander(p, path, choice.NewRandom(uint64(i))); err != nil {
+			return err
+		}
+		if err := errors.Join(live.live.end(), p.w.live.end()); err != nil {
+			return err
+		}
+		res.Checked += 2
+	}
+	return nil
+}
+
+// lockstep performs a path live, then goes on to the end, beside a world that
+// knows only what the search learned.
+func (r *run) lockstep(p *performance, path []interleave.Action) error {
+	learned := newPerformance(r.learnedWorld())
+	for _, a := range path {
+		if err := r.both(p, learned, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wander goes a path and then on at random to the end.
+func (r *run) wander(p *performance, path []interleave.Action, src choice.Source) error {
+	learned := newPerformance(r.learnedWorld())
+	for _, a := range path {
+		if err := r.both(p, learned, a); err != nil {
+			return err
+		}
+	}
+	for learned.broken == 0 {
+		acts := learned.enabled()
+		if len(acts) == 0 {
+			break
+		}
+		if err := r.both(p, learned, acts[src.Choose(len(acts), "next")]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnedWorld knows what the search learned, and leaves nothing out.
+func (r *run) learnedWorld() *world {
+	if r.learned == nil {
+		r.learned = newWorld(r.tables, reductions{})
+		r.learned.last = true
+	}
+	return r.learned
+}
+
+// both performs one action in two worlds, and compares where everybody stands
+// then.
+func (r *run) both(live, learned *performance, a interleave.Action) error {
+	acts := live.enabled()
+	i := slices.Index(acts, a)
+	if i >= 0 {
+		live.perform(a, i, len(acts))
+		learned.perform(a, i, len(acts))
+		if live.stands() == learned.stands() {
+			return nil
+		}
+	}
+	step := len(learned.steps)
+	if r.sys.Stateless {
+		return fmt.Errorf("%w, or the code is not deterministic: in step %d of an execution it went another way than the same request did alone.\nFor real:\n%sAlone:\n%s",
+			ErrRefuted, step, live.stands(), learned.stands())
+	}
+	return fmt.Errorf("%w: in step %d of an execution it went another way than before.\nNow:\n%sBefore:\n%s",
+		interleave.ErrNondeterministic, step, live.stands(), learned.stands())
+}
+
+// stands is a text of what everybody is doing.
+func (p *performance) stands() string {
+	var b strings.Builder
+	for _, s := range p.snapshot().Stands {
+		fmt.Fprintf(&b, "  %s %s\n", s.Name, s.Text)
+	}
+	return b.String()
+}
+
+func byteText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

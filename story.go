@@ -1,0 +1,324 @@
+package exactlyone
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"exactlyone/clock"
+	"exactlyone/interleave"
+	"exactlyone/model"
+)
+
+// Step is one step of a story.
+type Step struct {
+	N      int    `json:"n"`                // from 1
+	Choice int    `json:"choice"`           // the answer that leads here; 0 is the plainest
+	Of     int    `json:"of"`               // how many answers there were
+	Label  string `json:"label"`            // what was chosen, for replay after small edits
+	Fault  bool   `json:"fault,omitempty"`  // something broke
+	Switch bool   `json:"switch,omitempty"` // another task goes on than in the step before
+	Time   string `json:"time"`             // virtual time after the step, since the start
+	Cells  []Cell `json:"cells"`            // what happened to whom
+}
+
+// Cell is what happened to one participant in a step.
+type Cell struct {
+	Who  string `json:"who"` // "client 1", "node 1", or "store db"
+	What string `json:"what"`
+}
+
+// stepLog collects what happens within one step. A nil log takes no notes.
+type stepLog struct {
+	reply string   // what the acting request was given
+	notes []string // what it noted
+	ended []string // answers given, by request
+	tells []Cell   // what clients were told
+	first bool     // the next gift is the reply to the step's own op
+}
+
+func (l *stepLog) told(c int, values *interleave.Interner, id uint32) {
+	if l == nil {
+		return
+	}
+	if r, isAnswer := values.Value(id).(received); isAnswer {
+		l.tells = append(l.tells, Cell{clientName(c), "← " + r.String()})
+	}
+}
+
+func (l *stepLog) gave(_, _ int, values *interleave.Interner, id uint32) {
+	if l == nil || !l.first {
+		return
+	}
+	l.first = false
+	l.reply = fmt.Sprint(values.Value(id))
+}
+
+func (l *stepLog) note(what string) {
+	if l != nil {
+		l.notes = append(l.notes, what)
+	}
+}
+
+func (l *stepLog) answered(_, slot int, result fmt.Stringer) {
+	if l == nil {
+		return
+	}
+	text := "answers " + result.String()
+	if slot > 0 {
+		text += " to nobody"
+	}
+	l.ended = append(l.ended, text)
+}
+
+func clientName(c int) string { return fmt.Sprintf("client %d", c+1) }
+func nodeName(n int) string   { return fmt.Sprintf("node %d", n+1) }
+
+// label names an action by what it does, so that a schedule can be followed
+// after the writer was edited.
+func (w *world) label(v []uint32, a interleave.Action) string {
+	kind, who, slot, arg := unpack(a)
+	name := requestName(who, slot)
+	switch kind {
+	case actStep:
+		return name + ": " + w.opText(w.handlerStands(v, who, slot).Op)
+	case actDeliver:
+		return name + " receives " + fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage]))
+	case actClient:
+		p := w.clientStands(v, who)
+		if _, sends := p.Op.(sendOp); sends {
+			return fmt.Sprintf("%s: %s to %s", name, p.Op, nodeName(arg))
+		}
+		return name + ": " + p.Op.String()
+	case actDuplicate:
+		return fmt.Sprintf("%s arrives at %s", name, nodeName(arg))
+	case actLose:
+		return "answer to " + name + " is lost"
+	case actLoseRequest:
+		return "request of " + name + " is lost"
+	case actSendTwice:
+		return fmt.Sprintf("%s: send twice, first to %s", name, nodeName(arg))
+	case actCommitTook:
+		return name + ": COMMIT takes effect and errs"
+	case actCommitFailed:
+		return name + ": COMMIT errs without effect"
+	case actCrash:
+		return nodeName(who) + " crashes"
+	}
+	return "the clock jumps to " + clock.Since(at(w.jumpTargets(v)[arg]))
+}
+
+func requestName(c, slot int) string {
+	if slot > 0 {
+		return fmt.Sprintf("%s (copy %d)", clientName(c), slot)
+	}
+	return clientName(c)
+}
+
+// opText is an op as stories show it, with the store's name where there are
+// several.
+func (w *world) opText(op interleave.Op) string {
+	if s, ok := op.(storeOp); ok {
+		if w.stores > 1 {
+			return w.sys.Stores[s.store].Name + ": " + s.op.String()
+		}
+		return s.op.String()
+	}
+	return op.String()
+}
+
+// tellStep carries out an action and says what happened.
+func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, uint32) {
+	step := Step{Label: w.label(v, a), Fault: a.Fault(), Switch: w.Switch(v, a)}
+	kind, who, slot, arg := unpack(a)
+	var op interleave.Op
+	if kind == actStep {
+		op = w.handlerStands(v, who, slot).Op
+	}
+	w.log = &stepLog{first: true}
+	broken := w.Apply(v, a, next)
+	log := w.log
+	w.log = nil
+	step.Time = clock.Since(moved(next))
+	add := func(who, what string) { step.Cells = append(step.Cells, Cell{who, what}) }
+	switch kind {
+	case actStep:
+		add(requestName(who, slot), stepText(w.opText(op), op, log))
+	case actClient:
+		w.tellClient(v, who, arg, log, add)
+	case actDuplicate:
+		add(nodeName(arg), "▶ "+requestName(who, slot))
+		add(requestName(who, slot), strings.Join(append([]string{"its copy arrives"}, log.ended...), "; "))
+	case actSendTwice:
+		add(clientName(who), "sends "+w.clientStands(v, who).Op.(sendOp).req.String()+", twice")
+		add(nodeName(arg), "▶ "+clientName(who))
+	case actLose:
+		add(clientName(who), "✗ answer lost: "+fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage])))
+	case actLoseRequest:
+		add(clientName(who), "✗ request lost: "+w.clientStands(v, who).Op.(sendOp).req.String())
+	case actCommitTook:
+		add(clientName(who), "✗ COMMIT takes effect → "+log.reply+ends(log))
+	case actCommitFailed:
+		add(clientName(who), "✗ COMMIT has no effect → "+log.reply+ends(log))
+	case actCrash:
+		add(nodeName(who), "✗ crashes")
+	case actJump:
+		add("clock", "✗ jumps to "+step.Time)
+	}
+	step.Cells = append(step.Cells, log.tells...)
+	for s := range w.stores {
+		if v[atStores+s] != next[atStores+s] {
+			before, after := w.values.Value(v[atStores+s]).(State), w.values.Value(next[atStores+s]).(State)
+			add("store "+w.sys.Stores[s].Name, changes(before, after))
+		}
+	}
+	return step, broken
+}
+
+// stepText is what a request did and what came of it.
+func stepText(text string, op interleave.Op, log *stepLog) string {
+	switch op.(type) {
+	case sleepOp, lockOp:
+		log.reply = ""
+	case sinceOp:
+		text, log.reply = "begins to wait", ""
+	}
+	if s, ok := op.(storeOp); ok && log.reply == "0 changed" {
+		switch s.op.(type) {
+		case BeginOp, CommitOp, RollbackOp:
+			log.reply = ""
+		}
+	}
+	if log.reply != "" {
+		text += " → " + log.reply
+	}
+	for _, n := range log.notes {
+		text += " (" + n + ")"
+	}
+	return text + ends(log)
+}
+
+func ends(log *stepLog) string {
+	if len(log.ended) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(log.ended, "; ")
+}
+
+func (w *world) tellClient(v []uint32, c, node int, log *stepLog, add func(who, what string)) {
+	switch op := w.clientStands(v, c).Op.(type) {
+	case sendOp:
+		add(clientName(c), strings.Join(append([]string{"sends " + op.req.String()}, log.ended...), "; "))
+		add(nodeName(node), "▶ "+clientName(c))
+	case sinceOp:
+		add(clientName(c), "begins to wait")
+	case sleepOp:
+		add(clientName(c), "has waited until "+clock.Since(op.until))
+	default:
+		add(clientName(c), op.String()+" → "+log.reply)
+	}
+}
+
+// changes is how the content of a store differs from what it was.
+func changes(before, after State) string {
+	a, okA := before.(*model.Tables)
+	b, okB := after.(*model.Tables)
+	if !okA || !okB {
+		return after.String()
+	}
+	return strings.Join(a.Diff(b), "; ")
+}
+
+// column is one column of a story.
+type column struct {
+	name  string
+	width int
+}
+
+const (
+	maxColumn    = 52
+	narrowColumn = 36 // with more than two clients
+)
+
+// columnsOf lists who takes part in a story, in order.
+func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
+	limit := maxColumn
+	if clients > 2 {
+		limit = narrowColumn
+	}
+	names := []string{"clock"}
+	for c := range clients {
+		names = append(names, clientName(c))
+	}
+	for n := range nodes {
+		names = append(names, nodeName(n))
+	}
+	for _, s := range stores {
+		names = append(names, "store "+s)
+	}
+	for _, s := range steps { // duplicates have columns of their own
+		for _, c := range s.Cells {
+			if !slices.Contains(names, c.Who) {
+				names = slices.Insert(names, slices.Index(names, nodeName(0)), c.Who)
+			}
+		}
+	}
+	columns := make([]column, len(names))
+	for i, name := range names {
+		columns[i] = column{name, len(name)}
+		for _, s := range steps {
+			columns[i].width = max(columns[i].width, len([]rune(s.cell(name))))
+		}
+		columns[i].width = min(columns[i].width, limit)
+	}
+	return columns
+}
+
+// cell is what happened to one participant, "" if nothing did.
+func (s Step) cell(who string) string {
+	var all []string
+	for _, c := range s.Cells {
+		if c.Who == who {
+			all = append(all, c.What)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// columnsText writes steps side by side, a row each.
+func columnsText(steps []Step, columns []column) string {
+	var b strings.Builder
+	line := func(n string, cell func(name string) string) {
+		row := fmt.Sprintf("%4s ", n)
+		for _, c := range columns {
+			row += " " + pad(clip(cell(c.name), c.width), c.width) + " "
+		}
+		b.WriteString(strings.TrimRight(row, " ") + "\n")
+	}
+	line("", func(name string) string { return name })
+	last := ""
+	for _, s := range steps {
+		line(fmt.Sprint(s.N), func(name string) string {
+			if name == "clock" {
+				if s.Time == last {
+					return ""
+				}
+				last = s.Time
+				return s.Time
+			}
+			return s.cell(name)
+		})
+	}
+	return b.String()
+}
+
+func clip(s string, width int) string {
+	if r := []rune(s); len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return s
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
+}
