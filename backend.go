@@ -62,6 +62,18 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%d changed", r.Result.Affected)
 }
 
+// Brief tells how many rows were found instead of what they hold.
+func (r Reply) Brief() string {
+	switch n := len(r.Result.Rows); {
+	case r.Err != nil || r.Value != nil || n == 0:
+		return r.String()
+	case n == 1:
+		return "1 row"
+	default:
+		return fmt.Sprintf("%d rows", n)
+	}
+}
+
 // Ops on a store that has tables.
 type (
 	// BeginOp opens a transaction.
@@ -74,6 +86,9 @@ type (
 	// own if none is open.
 	StmtOp struct{ Stmt model.Stmt }
 )
+
+// Brief is the statement without its values.
+func (o StmtOp) Brief() string { return o.Stmt.Brief() }
 
 func (BeginOp) String() string    { return "BEGIN" }
 func (CommitOp) String() string   { return "COMMIT" }

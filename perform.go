@@ -100,13 +100,16 @@ func (p *performance) trace(frame *Trace) *Trace {
 
 // Snapshot is where everybody stands in the middle of an execution.
 type Snapshot struct {
-	Stores []NamedState // what is committed
-	Stands []NamedState // what each client and each request is doing
-	Open   []NamedState // open transactions, by request
+	Stores []NamedState `json:"stores"` // what is committed
+	Stands []NamedState `json:"stands"` // what each client and each request is doing
+	Open   []NamedState `json:"open"`   // open transactions, by request
 }
 
 // NamedState is the text of one part of a snapshot.
-type NamedState struct{ Name, Text string }
+type NamedState struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
 
 func (p *performance) snapshot() Snapshot {
 	var s Snapshot

@@ -29,8 +29,9 @@ type Options struct {
 	// end), "visited" (only states seen before are not continued), or a list of
 	// symmetry, answers, crashes, clients, separated by commas.
 	Reduction string
-	Workers   int   // 0 means GOMAXPROCS
-	Memory    int64 // bytes for the states; 0 means 4 GiB
+	Workers   int    // 0 means GOMAXPROCS
+	Memory    int64  // bytes for the states; 0 means 4 GiB
+	Seed      uint64 // of the executions that are run again for real
 	// Named are the budgets that the user asked for by name, as JSON spells
 	// them, e.g. "crashes". One that has no place to strike makes the verdict
 	// vacuous.
@@ -61,7 +62,7 @@ type Result struct {
 
 	Exercised     map[string]int // what happened, how often
 	NotApplicable []string       // budgets with no place to strike
-	JumpTargets   []string       // where the clock could jump to
+	JumpTargets   []string       // where the clock could jump
 	Properties    []string       // what was judged: "name: claim"
 
 	Story *Trace // violated: the smallest story
@@ -223,18 +224,19 @@ func (r *run) budgetsUsed(e exercised) []budgetUse {
 	}
 }
 
-// jumpTexts says where the clock could jump to.
+// jumpTexts says where the clock could jump.
 func (r *run) jumpTexts() []string {
-	var all []string
+	const beside = "1ms before, to, and 1ms past "
+	all := []string{beside + "every time in a statement", beside + "the end of every wait"}
+	for _, d := range r.sys.Durations {
+		all = append(all, beside+"the end of "+d.String())
+	}
 	if len(r.sys.Durations) == 0 {
 		for _, d := range ladder {
-			all = append(all, d.String())
+			all = append(all, "by "+d.String())
 		}
 	}
-	for _, d := range r.sys.Durations {
-		all = append(all, "the end of "+d.String())
-	}
-	return append(all, "every time in a statement", "the end of every wait")
+	return all
 }
 
 // vacuous says what should have happened and did not, "" if nothing.
@@ -311,7 +313,7 @@ func (r *run) runForReal(res *Result, sampled [][]interleave.Action) error {
 		}
 		// From there on in some other way than the plainest.
 		p := newPerformance(newLive(r.tables))
-		if err := r.wander(p, path, choice.NewRandom(uint64(i))); err != nil {
+		if err := r.wander(p, path, choice.NewRandom(r.o.Seed<<16+uint64(i))); err != nil {
 			return err
 		}
 		if err := errors.Join(live.live.end(), p.w.live.end()); err != nil {

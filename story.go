@@ -51,7 +51,7 @@ func (l *stepLog) gave(_, _ int, values *interleave.Interner, id uint32) {
 		return
 	}
 	l.first = false
-	l.reply = fmt.Sprint(values.Value(id))
+	l.reply = brief(values.Value(id))
 }
 
 func (l *stepLog) note(what string) {
@@ -143,19 +143,19 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	add := func(who, what string) { step.Cells = append(step.Cells, Cell{who, what}) }
 	switch kind {
 	case actStep:
-		add(requestName(who, slot), stepText(w.opText(op), op, log))
+		add(requestName(who, slot), w.stepText(op, log))
 	case actClient:
 		w.tellClient(v, who, arg, log, add)
 	case actDuplicate:
 		add(nodeName(arg), "▶ "+requestName(who, slot))
 		add(requestName(who, slot), strings.Join(append([]string{"its copy arrives"}, log.ended...), "; "))
 	case actSendTwice:
-		add(clientName(who), "sends "+w.clientStands(v, who).Op.(sendOp).req.String()+", twice")
+		add(clientName(who), "sends "+w.clientStands(v, who).Op.(sendOp).req.Brief()+", twice")
 		add(nodeName(arg), "▶ "+clientName(who))
 	case actLose:
 		add(clientName(who), "✗ answer lost: "+fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage])))
 	case actLoseRequest:
-		add(clientName(who), "✗ request lost: "+w.clientStands(v, who).Op.(sendOp).req.String())
+		add(clientName(who), "✗ request lost: "+w.clientStands(v, who).Op.(sendOp).req.Brief())
 	case actCommitTook:
 		add(clientName(who), "✗ COMMIT takes effect → "+log.reply+ends(log))
 	case actCommitFailed:
@@ -163,7 +163,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	case actCrash:
 		add(nodeName(who), "✗ crashes")
 	case actJump:
-		add("clock", "✗ jumps to "+step.Time)
+		add("clock", "✗ "+step.Time)
 	}
 	step.Cells = append(step.Cells, log.tells...)
 	for s := range w.stores {
@@ -175,8 +175,22 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	return step, broken
 }
 
+// brief is a short text of a value, where it has one.
+func brief(v any) string {
+	if b, ok := v.(interface{ Brief() string }); ok {
+		return b.Brief()
+	}
+	return fmt.Sprint(v)
+}
+
 // stepText is what a request did and what came of it.
-func stepText(text string, op interleave.Op, log *stepLog) string {
+func (w *world) stepText(op interleave.Op, log *stepLog) string {
+	text := brief(op)
+	if s, ok := op.(storeOp); ok {
+		if text = brief(s.op); w.stores > 1 {
+			text = w.sys.Stores[s.store].Name + ": " + text
+		}
+	}
 	switch op.(type) {
 	case sleepOp, lockOp:
 		log.reply = ""
@@ -208,7 +222,7 @@ func ends(log *stepLog) string {
 func (w *world) tellClient(v []uint32, c, node int, log *stepLog, add func(who, what string)) {
 	switch op := w.clientStands(v, c).Op.(type) {
 	case sendOp:
-		add(clientName(c), strings.Join(append([]string{"sends " + op.req.String()}, log.ended...), "; "))
+		add(clientName(c), strings.Join(append([]string{"sends " + op.req.Brief()}, log.ended...), "; "))
 		add(nodeName(node), "▶ "+clientName(c))
 	case sinceOp:
 		add(clientName(c), "begins to wait")
@@ -236,15 +250,17 @@ type column struct {
 }
 
 const (
-	maxColumn    = 52
-	narrowColumn = 36 // with more than two clients
+	clientColumn = 44 // at most so wide
+	narrowColumn = 34 // with more than two clients
+	storeColumn  = 32
+	clockColumn  = 12
 )
 
 // columnsOf lists who takes part in a story, in order.
 func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
-	limit := maxColumn
+	wide := clientColumn
 	if clients > 2 {
-		limit = narrowColumn
+		wide = narrowColumn
 	}
 	names := []string{"clock"}
 	for c := range clients {
@@ -269,9 +285,25 @@ func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
 		for _, s := range steps {
 			columns[i].width = max(columns[i].width, len([]rune(s.cell(name))))
 		}
+		limit := wide
+		switch {
+		case name == "clock":
+			columns[i].width, limit = max(columns[i].width, clockWidth(steps)), clockColumn
+		case strings.HasPrefix(name, "store "):
+			limit = storeColumn
+		}
 		columns[i].width = min(columns[i].width, limit)
 	}
 	return columns
+}
+
+// clockWidth is the longest time shown.
+func clockWidth(steps []Step) int {
+	width := 0
+	for _, s := range steps {
+		width = max(width, len(s.Time))
+	}
+	return width
 }
 
 // cell is what happened to one participant, "" if nothing did.
@@ -304,6 +336,9 @@ func columnsText(steps []Step, columns []column) string {
 					return ""
 				}
 				last = s.Time
+				if jump := s.cell("clock"); jump != "" {
+					return jump
+				}
 				return s.Time
 			}
 			return s.cell(name)

@@ -55,18 +55,14 @@ func (r *Result) writeFacts(b *strings.Builder) {
 		fmt.Fprintf(b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("bounds", "%s", r.Bounds)
-	if len(r.JumpTargets) > 0 {
-		around := "just before, to, and just past (1 ms) "
-		if !strings.HasPrefix(r.JumpTargets[0], "the end") {
-			around = "by "
-		}
-		row("jumps", "%s%s", around, strings.Join(r.JumpTargets, ", "))
+	for i, target := range r.JumpTargets {
+		row([]string{"clock jumps", ""}[min(i, 1)], "%s", target)
 	}
 	row("searched", "%s states, %s steps, %s executions, %s ends; reduction %s",
 		thousands(r.States), thousands(r.Steps), thousands(r.Executions), thousands(r.Ends), r.Reduction)
 	switch r.Verdict {
 	case Inconclusive:
-		row("got as far", "all executions with fewer than %d faults, and those with %d faults up to %d further steps; %s states wait",
+		row("got as far", "all executions with fewer than %d faults, and those with %d faults up to %d steps after the last fault; %s states wait",
 			r.Faults, r.Faults, r.Depth, thousands(r.Queue))
 	case Violated:
 		row("", "the search stopped at the first violation: other stories may exist")
@@ -134,7 +130,7 @@ func (t *Trace) WriteText(out io.Writer, o TextOptions) error {
 func (t *Trace) write(b *strings.Builder, o TextOptions) {
 	size := fmt.Sprintf("%s, %s, %s", count(t.Faults, "fault"), count(t.Switches, "switch"), count(len(t.Steps), "step"))
 	size = strings.Replace(size, "switchs", "switches", 1)
-	kind := "A story"
+	kind := "Story"
 	if t.Minimal {
 		kind = "The smallest story"
 		size += "; minimal, in this order"

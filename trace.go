@@ -151,6 +151,9 @@ func Replay(sys System, t *Trace, until int, stop func(Snapshot)) (out *Trace, e
 		p.perform(acts[i], i, len(acts))
 	}
 	out = p.trace(t)
+	if out.Minimal = t.Minimal && len(p.steps) == len(t.Steps); !out.Minimal {
+		out.Need = nil
+	}
 	if stop != nil {
 		stop(p.snapshot())
 	}

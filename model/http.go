@@ -35,6 +35,15 @@ func (r Request) String() string {
 	return s + fmt.Sprintf(" body %q", r.Body)
 }
 
+// Brief names the request without its body.
+func (r Request) Brief() string {
+	s := r.Method + " " + r.Path
+	if r.Key != "" {
+		s += fmt.Sprintf(" key %q", r.Key)
+	}
+	return s
+}
+
 // Fingerprint is a hash of everything in a request that must be the same when
 // its key is used again: method, path, caller and body.
 func (r Request) Fingerprint() string {

@@ -133,6 +133,20 @@ func (s Stmt) String() string {
 	return b.String()
 }
 
+// Brief names the statement without its values, but for what a SELECT asks for.
+func (s Stmt) Brief() string {
+	text := [...]string{"SELECT ", "INSERT ", "UPDATE ", "DELETE "}[s.Verb] + s.Table
+	if s.Verb == SelectVerb {
+		for _, c := range s.Where {
+			text += " " + c.Col + c.Op + Literal(c.Value)
+		}
+	}
+	if s.OrIgnore {
+		text += " if absent"
+	}
+	return text
+}
+
 func comma(b *strings.Builder, i int) {
 	if i > 0 {
 		b.WriteString(", ")

@@ -245,27 +245,31 @@ func (t *Tables) Diff(to *Tables) []string {
 		before, after := t.data[i].rows, to.data[i].rows
 		n := 0
 		for ; n < min(len(before), len(after)); n++ {
-			if changed := desc.changed(before[n], after[n]); len(changed) > 0 {
-				all = append(all, "~"+desc.Name+" "+changed.String())
+			if changed := desc.text(before[n], after[n]); changed != "" {
+				all = append(all, "~"+desc.Name+changed)
 			}
 		}
 		for _, r := range before[n:] {
-			all = append(all, "-"+desc.Name+" "+desc.row(r).String())
+			all = append(all, "-"+desc.Name+desc.text(nil, r))
 		}
 		for _, r := range after[n:] {
-			all = append(all, "+"+desc.Name+" "+desc.row(r).String())
+			all = append(all, "+"+desc.Name+desc.text(nil, r))
 		}
 	}
 	return all
 }
 
-// changed is the columns in which two rows differ, as they are in the second.
-func (t Table) changed(a, b []any) Row {
-	r := Row{}
+// text lists the columns that hold something other than before, in order.
+func (t Table) text(before, row []any) string {
+	var b strings.Builder
 	for c, col := range t.Columns {
-		if Literal(a[c]) != Literal(b[c]) {
-			r[col.Name] = b[c]
+		var was any
+		if before != nil {
+			was = before[c]
+		}
+		if Literal(row[c]) != Literal(was) {
+			fmt.Fprintf(&b, " %s=%s", col.Name, Literal(row[c]))
 		}
 	}
-	return r
+	return b.String()
 }

@@ -1,0 +1,109 @@
+package exactlyone
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"exactlyone/clock"
+)
+
+// Check fails the test unless every behaviour of the system within the bounds
+// keeps its properties. A failing story is saved under testdata/exactlyone and
+// tried first the next time, so that it can be debugged and is kept as a test.
+// A check that was cut short, by memory or because the test's deadline came
+// near, or in which a property was never put to the test, fails as well.
+func Check(t testing.TB, sys System, b Bounds) {
+	t.Helper()
+	if sys.Name == "" {
+		sys.Name = t.Name()
+	}
+	path := filepath.Join("testdata", "exactlyone", fileName(t.Name())+".json")
+	if replaySaved(t, sys, path) {
+		return
+	}
+	ctx, cancel := beforeDeadline(t)
+	defer cancel()
+	result, err := Run(ctx, sys, b, Options{})
+	if err != nil {
+		t.Fatalf("%v", err)
+		return
+	}
+	var text strings.Builder
+	_ = result.WriteText(&text, TextOptions{})
+	switch result.Verdict {
+	case Holds:
+		t.Logf("%s", text.String())
+		return
+	case Violated:
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Errorf("the story cannot be saved: %v", err)
+		} else if err := result.Story.WriteFile(path); err != nil {
+			t.Errorf("the story cannot be saved: %v", err)
+		} else {
+			text.WriteString("\nsaved as " + path + ", which the next run of this test tries first\n")
+		}
+	}
+	t.Fatalf("%s", text.String())
+}
+
+// replaySaved tries the story that an earlier run saved, and says whether it
+// still fails.
+func replaySaved(t testing.TB, sys System, path string) bool {
+	t.Helper()
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err != nil {
+		t.Errorf("saved story: %v", err)
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	saved, err := ReadTrace(f, path)
+	if err != nil {
+		t.Errorf("saved story: %v", err)
+		return false
+	}
+	again, err := Replay(sys, saved, 0, nil)
+	switch {
+	case errors.Is(err, ErrDiverged):
+		t.Logf("saved story %s: %v; searching anew", path, err)
+	case err != nil:
+		t.Errorf("saved story %s: %v", path, err)
+	case again.Property == "":
+		t.Logf("saved story %s ends well now; searching anew", path)
+	default:
+		var text strings.Builder
+		_ = again.WriteText(&text, TextOptions{})
+		t.Fatalf("the story saved as %s still breaks %s:\n%s", path, again.Property, text.String())
+		return true
+	}
+	return false
+}
+
+// beforeDeadline is a context that ends while there is still time to report.
+func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
+	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if end, ok := d.Deadline(); ok {
+			left := end.Sub(clock.Real{}.Now())
+			return context.WithDeadline(t.Context(), end.Add(-left/10))
+		}
+	}
+	return context.WithCancel(t.Context())
+}
+
+// fileName is a test's name without what file systems do not like.
+func fileName(test string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, test)
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"exactlyone"
+)
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	bounds                                exactlyone.Bounds
+	key, store, reduction, memory, format string
+	out                                   string
+	workers                               int
+	seed                                  uint64
+}
+
+// boundFlag is a flag that sets one bound.
+type boundFlag struct {
+	flag, name string // on the command line, in JSON
+	n          *int
+	def        int
+	usage      string
+}
+
+func (f *checkFlags) boundFlags() []boundFlag {
+	b := &f.bounds
+	return []boundFlag{
+		{"clients", "clients", &b.Clients, 2, "clients, all submitting the same report"},
+		{"attempts", "attempts", &b.Attempts, 2, "requests each client sends at most"},
+		{"nodes", "nodes", &b.Nodes, 1, "server processes"},
+		{"crashes", "crashes", &b.Crashes, 1, "crashes of a server process at most"},
+		{"lost", "lost_answers", &b.LostAnswers, 1, "answers lost at most"},
+		{"lost-requests", "lost_requests", &b.LostRequests, 0, "requests lost at most"},
+		{"duplicates", "duplicates", &b.Duplicates, 0, "requests that arrive twice at most"},
+		{"jumps", "jumps", &b.Jumps, 2, "jumps of the clock at most"},
+		{"commit-faults", "commit_faults", &b.CommitFaults, 0, "commits that err, in effect or not, at most"},
+	}
+}
+
+func newCheck() *cobra.Command {
+	f := new(checkFlags)
+	cmd := &cobra.Command{
+		Use:   "check WRITER",
+		Short: "Try every behaviour of a writer within bounds",
+		Long: `Check tries every schedule of the clients' requests and every fault within the
+bounds. It stops at the first broken property and shows the smallest story that
+breaks one: fewest faults, then fewest context switches, then fewest steps. The
+story is also written to a file that "explore replay" runs again.`,
+		Example: `  explore check key_split
+  explore check key_split --clients 1
+  explore check key_atomic --store sqlite --crashes 2
+  explore check key_atomic --key per_attempt --format json
+  explore check key_atomic --reduction none --clients 1`,
+		Args: oneArg("WRITER"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return writerNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args[0]) },
+	}
+	fl := cmd.Flags()
+	for _, b := range f.boundFlags() {
+		fl.IntVar(b.n, b.flag, b.def, b.usage)
+	}
+	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
+	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
+	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, answers, crashes, clients")
+	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
+	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
+	fl.Uint64Var(&f.seed, "seed", 0, "which executions are run again for real to check the search")
+	fl.StringVar(&f.format, "format", "text", "text or json")
+	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
+	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
+	complete(cmd, "store", stores...)
+	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "answers", "crashes", "clients")
+	complete(cmd, "format", "text", "json")
+	return cmd
+}
+
+// complete offers values for a flag on the shell.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// oneArg says what was expected in place of what was given.
+func oneArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s: one %s was expected, found %d arguments; see %s --help", cmd.Name(), name, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
+	if err := parseFormat(f.format); err != nil {
+		return err
+	}
+	sys, err := newSystem(writer, &f.key, f.store)
+	if err != nil {
+		return err
+	}
+	memory, err := parseBytes(f.memory)
+	if err != nil {
+		return err
+	}
+	if f.workers < 0 {
+		return fmt.Errorf("--workers %d: 0 or more was expected", f.workers)
+	}
+	bounds, named, err := f.boundsGiven(cmd)
+	if err != nil {
+		return err
+	}
+	progress := newProgress(cmd.ErrOrStderr())
+	result, err := exactlyone.Run(cmd.Context(), sys, bounds, exactlyone.Options{
+		Reduction: f.reduction, Workers: f.workers, Memory: memory, Seed: f.seed, Named: named, Progress: progress.show,
+	})
+	progress.clear()
+	if err != nil {
+		return err
+	}
+	replay, err := f.save(result, writer)
+	if err != nil {
+		return err
+	}
+	if f.format == "json" {
+		err = writeJSON(cmd.OutOrStdout(), result, progress.seconds())
+	} else {
+		err = result.WriteText(cmd.OutOrStdout(), exactlyone.TextOptions{Color: colored(cmd.OutOrStdout()), Replay: replay})
+	}
+	return errors.Join(err, codeOf(result.Verdict))
+}
+
+// codeOf is the exit code of a verdict.
+func codeOf(v exactlyone.Verdict) error {
+	switch v {
+	case exactlyone.Holds:
+		return nil
+	case exactlyone.Violated:
+		return exit(exitBroken)
+	}
+	return exit(exitUnknown)
+}
+
+// boundsGiven is the bounds, and those faults that the user asked for by name.
+func (f *checkFlags) boundsGiven(cmd *cobra.Command) (b exactlyone.Bounds, named []string, err error) {
+	for _, flag := range f.boundFlags() {
+		if *flag.n < 0 || *flag.n == 0 && (flag.flag == "clients" || flag.flag == "attempts" || flag.flag == "nodes") {
+			return b, nil, fmt.Errorf("--%s %d: a larger number was expected", flag.flag, *flag.n)
+		}
+		if cmd.Flags().Changed(flag.flag) && *flag.n > 0 {
+			named = append(named, flag.name)
+		}
+		if *flag.n == 0 {
+			*flag.n = exactlyone.None
+		}
+	}
+	return f.bounds, named, nil
+}
+
+// save writes the story to a file and returns the command that replays it.
+func (f *checkFlags) save(r *exactlyone.Result, writer string) (replay string, err error) {
+	if r.Story == nil || f.out == "none" {
+		return "", nil
+	}
+	path := f.out
+	if path == "" {
+		path = writer + ".trace.json"
+	}
+	r.Story.Key, r.Story.Store = f.key, f.store
+	if err := r.Story.WriteFile(path); err != nil {
+		return "", fmt.Errorf("--out: %w", err)
+	}
+	return fmt.Sprintf("%s replay %s", program(), path), nil
+}
+
+// writeJSON writes the same facts as the text.
+func writeJSON(w io.Writer, r *exactlyone.Result, seconds float64) error {
+	out := struct {
+		Verdict       exactlyone.Verdict `json:"verdict"`
+		Why           string             `json:"why,omitempty"`
+		System        string             `json:"system"`
+		Property      string             `json:"property"`
+		Message       string             `json:"message,omitempty"`
+		Executions    int                `json:"executions"`
+		States        int                `json:"states"`
+		Steps         int                `json:"steps"`
+		Ends          int                `json:"ends"`
+		Faults        int                `json:"faults"`
+		Depth         int                `json:"depth"`
+		Queue         int                `json:"queue"`
+		Checked       int                `json:"checked"`
+		Bytes         int64              `json:"bytes"`
+		Seconds       float64            `json:"seconds"`
+		Reduction     string             `json:"reduction"`
+		Bounds        exactlyone.Bounds  `json:"bounds"`
+		JumpTargets   []string           `json:"jump_targets"`
+		Exercised     map[string]int     `json:"exercised"`
+		NotApplicable []string           `json:"not_applicable"`
+		Properties    []string           `json:"properties"`
+		Story         *exactlyone.Trace  `json:"counterexample"`
+	}{
+		Verdict: r.Verdict, Why: r.Why, System: r.System,
+		Executions: r.Executions, States: r.States, Steps: r.Steps, Ends: r.Ends,
+		Faults: r.Faults, Depth: r.Depth, Queue: r.Queue, Checked: r.Checked, Bytes: r.Bytes,
+		Seconds: seconds, Reduction: r.Reduction, Bounds: r.Bounds, JumpTargets: r.JumpTargets,
+		Exercised: r.Exercised, NotApplicable: r.NotApplicable, Properties: r.Properties, Story: r.Story,
+	}
+	if r.Story != nil {
+		out.Property, out.Message = r.Story.Property, r.Story.Message
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
+}
+
+// parseBytes reads a size such as 512MiB.
+func parseBytes(text string) (int64, error) {
+	units := []struct {
+		suffix string
+		n      int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}, {"", 1}}
+	for _, u := range units {
+		number, ok := strings.CutSuffix(text, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n <= 0 || n > (1<<62)/u.n {
+			break
+		}
+		return n * u.n, nil
+	}
+	return 0, fmt.Errorf("--memory %q: a size such as 512MiB or 4GiB was expected", text)
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"exactlyone/interleave"
+)
+
+// progress shows how far a search has got, on a terminal, from the second
+// second on. It also measures how long the command took.
+type progress struct {
+	to          io.Writer // nil if it is not a terminal
+	start, last time.Time
+	shown       bool
+}
+
+func newProgress(stderr io.Writer) *progress {
+	p := &progress{start: time.Now()}
+	if isTerminal(stderr) {
+		p.to = stderr
+	}
+	return p
+}
+
+func (p *progress) show(s interleave.Progress) {
+	if p.to == nil {
+		return
+	}
+	now := time.Now()
+	if now.Sub(p.start) < 2*time.Second || now.Sub(p.last) < 200*time.Millisecond {
+		return
+	}
+	p.last, p.shown = now, true
+	rate := float64(s.Steps) / now.Sub(p.start).Seconds()
+	_, _ = fmt.Fprintf(p.to, "\r\x1b[K%d states, %d waiting; %d faults, %d steps deep; %.1f million steps/s",
+		s.States, s.Queue, s.Faults, s.Depth, rate/1e6)
+}
+
+// clear wipes the line away before the report.
+func (p *progress) clear() {
+	if p.shown {
+		_, _ = fmt.Fprint(p.to, "\r\x1b[K")
+	}
+}
+
+func (p *progress) seconds() float64 { return time.Since(p.start).Seconds() }

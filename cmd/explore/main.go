@@ -1,0 +1,25 @@
+// Command explore answers: does this writer leave exactly one report, whatever
+// crashes, gets lost, repeats or expires?
+//
+//	explore check key_split     the smallest story in which it does not
+//	explore replay FILE         that story once more, for real
+//	explore list                the writers there are
+//
+// It exits with 0 if no property is broken, 1 if one is, 2 for wrong usage or
+// input, and 3 if the search was cut short or something never happened that
+// was to be tested.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"exactlyone"
+)
+
+func newReplay() *cobra.Command {
+	var until int
+	var format string
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Run a story again, for real",
+		Long: `Replay runs the writer along a story that "explore check" has written. Each
+process runs from its start to its end in one go, so a debugger can follow it:
+
+  dlv debug ./cmd/explore -- replay key_split.trace.json
+
+It is strict: if the writer now asks for something else than it did, it stops
+there and says where. FILE may be - for standard input.`,
+		Example: `  explore replay key_split.trace.json
+  explore replay key_split.trace.json --until 5   stop there, show what is stored`,
+		Args: oneArg("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := parseFormat(format); err != nil {
+				return err
+			}
+			if until < 0 || until == 0 && cmd.Flags().Changed("until") {
+				return fmt.Errorf("--until %d: a step, 1 or more, was expected", until)
+			}
+			return replay(cmd, args[0], until, format)
+		},
+	}
+	cmd.Flags().IntVar(&until, "until", 0, "stop after this step and show the stores (default: to the end)")
+	cmd.Flags().StringVar(&format, "format", "text", "text or json")
+	complete(cmd, "format", "text", "json")
+	return cmd
+}
+
+func replay(cmd *cobra.Command, path string, until int, format string) error {
+	t, err := readTrace(cmd.InOrStdin(), path)
+	if err != nil {
+		return err
+	}
+	sys, err := newSystem(t.System, &t.Key, t.Store)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var snapshot exactlyone.Snapshot
+	got, err := exactlyone.Replay(sys, t, until, func(s exactlyone.Snapshot) { snapshot = s })
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	out := cmd.OutOrStdout()
+	if format == "json" {
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(struct {
+			*exactlyone.Trace
+			Snapshot *exactlyone.Snapshot `json:"snapshot,omitempty"`
+		}{got, snapshotIf(until > 0, &snapshot)})
+	} else {
+		err = got.WriteText(out, exactlyone.TextOptions{Color: colored(out)})
+		if err == nil && until > 0 {
+			err = writeSnapshot(out, until, snapshot)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if got.Property != "" {
+		return exit(exitBroken)
+	}
+	if until == 0 && t.Property != "" {
+		return fmt.Errorf("%s: the trace breaks %s, the replay breaks nothing", path, t.Property)
+	}
+	return nil
+}
+
+func readTrace(stdin io.Reader, path string) (*exactlyone.Trace, error) {
+	if path == "-" {
+		return exactlyone.ReadTrace(stdin, "standard input")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return exactlyone.ReadTrace(f, path)
+}
+
+func snapshotIf(wanted bool, s *exactlyone.Snapshot) *exactlyone.Snapshot {
+	if wanted {
+		return s
+	}
+	return nil
+}
+
+// writeSnapshot shows what is stored and where everybody stands.
+func writeSnapshot(out io.Writer, step int, s exactlyone.Snapshot) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nAfter step %d:\n", step)
+	for _, part := range s.Stands {
+		fmt.Fprintf(&b, "  %s %s\n", part.Name, part.Text)
+	}
+	for _, part := range s.Stores {
+		fmt.Fprintf(&b, "\nStore %s, committed:\n%s", part.Name, indent(part.Text))
+	}
+	for _, part := range s.Open {
+		fmt.Fprintf(&b, "\nOpen transaction, %s:\n%s", part.Name, indent(part.Text))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func indent(text string) string {
+	text = strings.TrimRight(text, "\n")
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+}
