@@ -10,7 +10,7 @@ import (
 func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
 	copy(next, v)
 	kind, who, slot, arg := unpack(a)
-	if w.last && !a.Fault() {
+	if w.last && byTask(a) {
 		w.setLast(next, who, slot)
 	}
 	switch kind {
