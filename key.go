@@ -10,10 +10,10 @@ import (
 
 // newToken is the n-th fresh id drawn by or for client c. Its form is fixed in
 // length where it names the client, so that exchanging clients is exchanging
-// one digit of it.
-func newToken(c int, n uint32) token { return token(fmt.Sprintf("~c%d.%d~", c, n)) }
+// one digit of it, which counts from 1.
+func newToken(c int, n uint32) token { return token(fmt.Sprintf("~c%d.%d~", c+1, n)) }
 
-// rename exchanges clients in a text: digit c of every token becomes perm[c].
+// rename exchanges clients in a text: client c of every token becomes perm[c].
 func rename(text string, perm []int) string {
 	const mark = "~c"
 	if !strings.Contains(text, mark) {
@@ -22,8 +22,8 @@ func rename(text string, perm []int) string {
 	b := []byte(text)
 	for i := strings.Index(text, mark); i >= 0; {
 		d := i + len(mark)
-		if d < len(b) && b[d] >= '0' && int(b[d]-'0') < len(perm) && d+1 < len(b) && b[d+1] == '.' {
-			b[d] = '0' + byte(perm[b[d]-'0'])
+		if d < len(b) && b[d] >= '1' && int(b[d]-'1') < len(perm) && d+1 < len(b) && b[d+1] == '.' {
+			b[d] = '1' + byte(perm[b[d]-'1'])
 		}
 		j := strings.Index(text[d:], mark)
 		if j < 0 {

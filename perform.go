@@ -175,21 +175,18 @@ func (p *performance) goOn() {
 func necessary(w *world, path []interleave.Action, story *Trace) []string {
 	need := []string{}
 	for i, s := range story.Steps {
-		if !s.Fault && !s.Switch {
-			continue
+		try := func(what string, without func(p *performance)) {
+			p := newPerformance(w)
+			p.follow(path[:i])
+			if without(p); p.broken == 0 {
+				need = append(need, fmt.Sprintf("step %d, %s: without it the story ends well", s.N, what))
+			}
 		}
-		p := newPerformance(w)
-		p.follow(path[:i])
-		what := s.Label
 		if s.Switch {
-			what = fmt.Sprintf("the switch to %s", s.actor())
-			p.goOn()
-			p.lenient(path[i:])
-		} else {
-			p.lenient(path[i+1:])
+			try("the switch to "+s.actor(), func(p *performance) { p.goOn(); p.lenient(path[i:]) })
 		}
-		if p.broken == 0 {
-			need = append(need, fmt.Sprintf("step %d, %s: without it the story ends well", s.N, what))
+		if s.Fault {
+			try(s.Label, func(p *performance) { p.lenient(path[i+1:]) })
 		}
 	}
 	return need

@@ -99,7 +99,7 @@ func (w *world) label(v []uint32, a interleave.Action) string {
 	case actSendTwice:
 		return fmt.Sprintf("%s: send twice, first to %s", name, nodeName(arg))
 	case actCommitTook:
-		return name + ": COMMIT takes effect and errs"
+		return name + ": COMMIT takes effect but errs"
 	case actCommitFailed:
 		return name + ": COMMIT errs without effect"
 	case actCrash:
@@ -157,9 +157,9 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	case actLoseRequest:
 		add(clientName(who), "✗ request lost: "+w.clientStands(v, who).Op.(sendOp).req.Brief())
 	case actCommitTook:
-		add(clientName(who), "✗ COMMIT takes effect → "+log.reply+ends(log))
+		add(requestName(who, slot), "✗ COMMIT takes effect but errs"+ends(log))
 	case actCommitFailed:
-		add(clientName(who), "✗ COMMIT has no effect → "+log.reply+ends(log))
+		add(requestName(who, slot), "✗ COMMIT errs without effect"+ends(log))
 	case actCrash:
 		add(nodeName(who), "✗ crashes")
 	case actJump:
@@ -251,7 +251,7 @@ type column struct {
 
 const (
 	clientColumn = 44 // at most so wide
-	narrowColumn = 34 // with more than two clients
+	narrowColumn = 40 // with more than two clients
 	storeColumn  = 32
 	clockColumn  = 12
 )

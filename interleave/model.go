@@ -31,7 +31,7 @@ type Model interface {
 	// one another. Its 128 bits may be a hash.
 	Key(v []uint32) Key
 	// Switch says whether action a in v is a step of another task than the
-	// step before. Faults are not. Only a model made by Fork(true) can tell.
+	// step before. Only a model made by Fork(true) can tell.
 	Switch(v []uint32, a Action) bool
 	// Fork is another model over the same tables. With last, states and their
 	// keys include which task made the last step.
