@@ -49,9 +49,9 @@ func newLayout(stores int, b Bounds) layout {
 	return l
 }
 
-func (l layout) node(n int) int     { return l.node0 + nodeLen*n }
-func (l layout) clientAt(c int) int { return l.client0 + l.clientLen*c }
-func (l layout) slot(c, s int) int  { return l.clientAt(c) + clientSlots + l.slotLen*s }
+func (l *layout) node(n int) int     { return l.node0 + nodeLen*n }
+func (l *layout) clientAt(c int) int { return l.client0 + l.clientLen*c }
+func (l *layout) slot(c, s int) int  { return l.clientAt(c) + clientSlots + l.slotLen*s }
 
 // Node flags.
 const nodeCrashable = 1 // a crash now differs from one before the last step
