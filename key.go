@@ -37,8 +37,8 @@ func rename(text string, perm []int) string {
 // Key tells states apart. Where clients are interchangeable, states that
 // differ only in who is who have one key: the least vector among those that
 // exchanging clients makes of it, exchanging their names in everything stored,
-// sent and remembered alike. Where nothing names a client, that is the vector
-// with the clients' parts in ascending order.
+// sent and remembered alike. Where nothing names a client, the order of the
+// clients' parts is left out of the key instead.
 func (w *world) Key(v []uint32) interleave.Key {
 	if w.scratch == nil {
 		for range 3 {
@@ -56,14 +56,13 @@ func (w *world) Key(v []uint32) interleave.Key {
 		}
 	}
 	if !w.symmetry {
-		return interleave.HashKey(u)
+		return interleave.HashKey(interleave.Key{}, u)
 	}
 	if !w.named(u) {
-		w.sortClients(u)
-		return interleave.HashKey(u)
+		return w.sortedKey(u)
 	}
 	if w.clients > maxRenamed {
-		return interleave.HashKey(u) // too many ways to exchange them
+		return interleave.HashKey(interleave.Key{}, u) // too many ways to exchange them
 	}
 	if w.perms == nil {
 		w.perms = permutations(w.clients)
@@ -75,25 +74,29 @@ func (w *world) Key(v []uint32) interleave.Key {
 			best, other = other, best
 		}
 	}
-	return interleave.HashKey(best)
+	return interleave.HashKey(interleave.Key{}, best)
 }
 
-// sortClients brings the clients' parts into ascending order.
-func (w *world) sortClients(u []uint32) {
-	n := w.clientLen
-	tmp := w.scratch[1][:n]
-	for i := 1; i < w.clients; i++ {
-		for j := i; j > 0; j-- {
-			a, b := u[w.clientAt(j-1):w.clientAt(j-1)+n], u[w.clientAt(j):w.clientAt(j)+n]
-			if slices.Compare(a, b) <= 0 {
-				break
-			}
-			copy(tmp, a)
-			copy(a, b)
-			copy(b, tmp)
+// sortedKey is the key of a vector in whatever order its clients' parts are:
+// each part is hashed by itself, and the hashes are taken in ascending order.
+func (w *world) sortedKey(u []uint32) interleave.Key {
+	parts := w.parts[:0]
+	for c := range w.clients {
+		from := w.clientAt(c)
+		parts = append(parts, interleave.HashKey(interleave.Key{}, u[from:from+w.clientLen]))
+		for i := c; i > 0 && less(parts[i], parts[i-1]); i-- {
+			parts[i], parts[i-1] = parts[i-1], parts[i]
 		}
 	}
+	w.parts = parts
+	key := interleave.HashKey(interleave.Key{}, u[:w.client0])
+	for _, p := range parts {
+		key = key.Mix(p)
+	}
+	return key
 }
+
+func less(a, b interleave.Key) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
 
 // maxRenamed is the number of clients up to which states that name clients are
 // compared under every exchange of them.

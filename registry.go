@@ -1,6 +1,8 @@
 package exactlyone
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"exactlyone/model"
@@ -44,6 +46,28 @@ var Builtins = []Builtin{
 
 func keyAtomic(env *Env, noFence bool) model.Server {
 	return model.KeyAtomic{Store: env.Store("db"), Clock: env.Clock(), Lease: lease, NoFence: noFence, Note: env.Note}
+}
+
+// NewBuiltin is the built-in writer of that name, with clients who derive their
+// keys from the key source of that name; key "" means the writer's own. It also
+// returns the key source used.
+func NewBuiltin(writer, key string) (System, model.KeySource, error) {
+	var names []string
+	for _, b := range Builtins {
+		names = append(names, b.Name)
+		if b.Name != writer {
+			continue
+		}
+		if key == "" {
+			return b.System(b.DefaultKey()), b.DefaultKey(), nil
+		}
+		source, err := model.ParseKeySource(key)
+		if err != nil {
+			return System{}, "", fmt.Errorf("%w: %w", ErrUsage, err)
+		}
+		return b.System(source), source, nil
+	}
+	return System{}, "", fmt.Errorf("%w: writer %q: one of %s was expected", ErrUsage, writer, strings.Join(names, ", "))
 }
 
 // DefaultKey is the key source that the writer's clients use unless told

@@ -36,8 +36,11 @@ type Options struct {
 	// them, e.g. "crashes". One that has no place to strike makes the verdict
 	// vacuous.
 	Named    []string
-	Progress func(interleave.Progress) // may be nil
+	Progress func(Progress) // called now and then while searching; may be nil
 }
+
+// Progress is how far a search has got.
+type Progress = interleave.Progress
 
 // DefaultMemory is what the states may take if Options do not say.
 const DefaultMemory = 4 << 30

@@ -321,11 +321,12 @@ func (s Step) cell(who string) string {
 func columnsText(steps []Step, columns []column) string {
 	var b strings.Builder
 	line := func(n string, cell func(name string) string) {
-		row := fmt.Sprintf("%4s ", n)
+		var row strings.Builder
+		row.WriteString(fmt.Sprintf("%4s ", n))
 		for _, c := range columns {
-			row += " " + pad(clip(cell(c.name), c.width), c.width) + " "
+			row.WriteString(" " + pad(clip(cell(c.name), c.width), c.width) + " ")
 		}
-		b.WriteString(strings.TrimRight(row, " ") + "\n")
+		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
 	}
 	line("", func(name string) string { return name })
 	last := ""

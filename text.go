@@ -89,8 +89,12 @@ func (b Bounds) String() string {
 		n    int
 		name string
 	}{
-		{b.Crashes, "crash"}, {b.LostAnswers, "lost answer"}, {b.LostRequests, "lost request"},
-		{b.Duplicates, "duplicate"}, {b.Jumps, "clock jump"}, {b.CommitFaults, "commit fault"},
+		{b.Crashes, "crash"},
+		{b.LostAnswers, "lost answer"},
+		{b.LostRequests, "lost request"},
+		{b.Duplicates, "duplicate"},
+		{b.Jumps, "clock jump"},
+		{b.CommitFaults, "commit fault"},
 	} {
 		if f.n > 0 {
 			parts = append(parts, count(f.n, f.name))

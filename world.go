@@ -27,7 +27,8 @@ type world struct {
 	targets []int64    // scratch of jumpTargets
 	others  []State    // scratch of waits
 	scratch [][]uint32 // scratch of Key
-	perms   [][]int    // all ways to exchange the clients
+	parts   []interleave.Key
+	perms   [][]int // all ways to exchange the clients
 }
 
 // reductions says what the search leaves out because it cannot matter.

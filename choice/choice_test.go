@@ -2,6 +2,7 @@ package choice_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +17,7 @@ func TestExhaustive(t *testing.T) {
 		seen := map[string]bool{}
 		for e.Next() {
 			left := [2]int{a, b}
-			order := ""
+			var order strings.Builder
 			for left[0]+left[1] > 0 {
 				var can []int
 				for i, n := range left {
@@ -26,9 +27,9 @@ func TestExhaustive(t *testing.T) {
 				}
 				i := can[e.Choose(len(can), "task")]
 				left[i]--
-				order += fmt.Sprint(i)
+				order.WriteString(fmt.Sprint(i))
 			}
-			seen[order] = true
+			seen[order.String()] = true
 		}
 		return len(seen)
 	}

@@ -41,12 +41,12 @@ type Model interface {
 // Key identifies a state.
 type Key [2]uint64
 
-// HashKey is the key of a vector: two independent multiply-and-fold hashes of
-// 64 bits each (after wyhash). Two given states collide with probability
-// about 2^-128, so a search of a billion states meets a collision with
-// probability below 2^-68.
-func HashKey(v []uint32) Key {
-	a, b := uint64(len(v))^k0, uint64(len(v))^k1
+// HashKey is the key of a vector that follows what k is the key of: two
+// independent multiply-and-fold hashes of 64 bits each (after wyhash). Two
+// given states collide with probability about 2^-128, so a search of a billion
+// states meets a collision with probability below 2^-68.
+func HashKey(k Key, v []uint32) Key {
+	a, b := k[0]^uint64(len(v))^k0, k[1]^uint64(len(v))^k1
 	i := 0
 	for ; i+2 <= len(v); i += 2 {
 		w := uint64(v[i]) | uint64(v[i+1])<<32
@@ -58,4 +58,9 @@ func HashKey(v []uint32) Key {
 		b = fold(b^uint64(v[i]), k3)
 	}
 	return Key{fold(a, k1), fold(b, k0)}
+}
+
+// Mix is the key of what k is the key of, followed by what other is.
+func (k Key) Mix(other Key) Key {
+	return Key{fold(k[0]^other[0], k2) + other[1], fold(k[1]^other[1], k3) + other[0]}
 }

@@ -15,9 +15,13 @@ var ReportTables = Schema{
 	{
 		Name: "keys",
 		Columns: []Column{
-			{"key", Text}, {"fingerprint", Text}, {"status", Text},
-			{"fence", Int}, {"lease", Time},
-			{"answer_status", Int}, {"answer_body", Text},
+			{"key", Text},
+			{"fingerprint", Text},
+			{"status", Text},
+			{"fence", Int},
+			{"lease", Time},
+			{"answer_status", Int},
+			{"answer_body", Text},
 		},
 		Unique: [][]string{{"key"}},
 	},

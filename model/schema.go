@@ -40,8 +40,15 @@ func (s Schema) Validate() error {
 			return fmt.Errorf("schema: table %q: a name, once each, was expected", t.Name)
 		}
 		seen[t.Name] = true
-		serials := 0
+		if len(t.Columns) == 0 {
+			return fmt.Errorf("schema: table %s: at least one column was expected", t.Name)
+		}
+		serials, columns := 0, map[string]bool{}
 		for _, c := range t.Columns {
+			if c.Name == "" || columns[c.Name] {
+				return fmt.Errorf("schema: table %s: column %q: a name, once each, was expected", t.Name, c.Name)
+			}
+			columns[c.Name] = true
 			if c.Kind == Serial {
 				serials++
 			}
@@ -50,6 +57,9 @@ func (s Schema) Validate() error {
 			return fmt.Errorf("schema: table %s: at most one serial column was expected, found %d", t.Name, serials)
 		}
 		for _, u := range t.Unique {
+			if len(u) == 0 {
+				return fmt.Errorf("schema: table %s: a unique set without columns", t.Name)
+			}
 			for _, col := range u {
 				if t.column(col) < 0 {
 					return fmt.Errorf("schema: table %s: unique column %q does not exist", t.Name, col)

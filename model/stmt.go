@@ -46,7 +46,7 @@ type Cond struct {
 }
 
 // Set assigns v to col. A value is nil, a bool, an int, an int64, a string or
-// a time.Time; any other type panics.
+// a time.Time, of which microseconds are kept; any other type panics.
 func Set(col string, v any) Assign { return Assign{Col: col, Value: plain(v)} }
 
 // Add adds n to col.
@@ -135,16 +135,17 @@ func (s Stmt) String() string {
 
 // Brief names the statement without its values, but for what a SELECT asks for.
 func (s Stmt) Brief() string {
-	text := [...]string{"SELECT ", "INSERT ", "UPDATE ", "DELETE "}[s.Verb] + s.Table
+	var text strings.Builder
+	text.WriteString([...]string{"SELECT ", "INSERT ", "UPDATE ", "DELETE "}[s.Verb] + s.Table)
 	if s.Verb == SelectVerb {
 		for _, c := range s.Where {
-			text += " " + c.Col + c.Op + Literal(c.Value)
+			text.WriteString(" " + c.Col + c.Op + Literal(c.Value))
 		}
 	}
 	if s.OrIgnore {
-		text += " if absent"
+		text.WriteString(" if absent")
 	}
-	return text
+	return text.String()
 }
 
 func comma(b *strings.Builder, i int) {
@@ -154,7 +155,7 @@ func comma(b *strings.Builder, i int) {
 }
 
 // Literal writes one value unambiguously: NULL, 7, 'it”s' with quotes doubled,
-// or a time as its distance from [clock.Epoch].
+// or a time as its distance from [clock.Epoch], if that is within 100 years.
 func Literal(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -164,6 +165,9 @@ func Literal(v any) string {
 	case string:
 		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 	case time.Time:
+		if d := v.Sub(clock.Epoch).Abs(); d > 100*365*24*time.Hour {
+			return v.Format(time.RFC3339Nano) // where a time.Duration does not reach
+		}
 		return clock.Since(v)
 	}
 	panic(fmt.Sprintf("model: value of type %T in a statement", v))
@@ -175,7 +179,7 @@ func plain(v any) any {
 	case nil, int64, string:
 		return v
 	case time.Time:
-		return v.UTC()
+		return v.UTC().Truncate(time.Microsecond)
 	case int:
 		return int64(v)
 	case bool:

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,7 +171,7 @@ func compare(have any, op string, want any) bool {
 	var sign int
 	switch have := have.(type) {
 	case int64:
-		sign = int(min(1, max(-1, have-want.(int64))))
+		sign = cmp.Compare(have, want.(int64))
 	case string:
 		sign = strings.Compare(have, want.(string))
 	case time.Time:

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"exactlyone/interleave"
+	"exactlyone"
 )
 
 // progress shows how far a search has got, on a terminal, from the second
@@ -24,7 +24,7 @@ func newProgress(stderr io.Writer) *progress {
 	return p
 }
 
-func (p *progress) show(s interleave.Progress) {
+func (p *progress) show(s exactlyone.Progress) {
 	if p.to == nil {
 		return
 	}

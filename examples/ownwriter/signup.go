@@ -4,9 +4,8 @@ package ownwriter
 
 import (
 	"context"
-	"fmt"
-
 	"exactlyone/model"
+	"fmt"
 )
 
 // Tables is where accounts are kept. With the constraint a second account for

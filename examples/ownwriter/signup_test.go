@@ -2,12 +2,11 @@ package ownwriter_test
 
 import (
 	"context"
-	"fmt"
-	"testing"
-
 	"exactlyone"
 	"exactlyone/model"
 	"exactlyone/props"
+	"fmt"
+	"testing"
 
 	"example.com/ownwriter"
 )

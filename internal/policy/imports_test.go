@@ -37,10 +37,11 @@ var mayImport = map[string][]string{
 	"stats":  {"gonum.org/v1/gonum/..."},
 	"flake":  {"ingest", "stats"},
 
-	"cmd/explore":   {"exactlyone", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra"},
-	"cmd/flakestat": {"flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra"},
+	"cmd/explore":   {"exactlyone", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/flakestat": {"flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/policy": nil,
+	"internal/wref":   nil,
 }
 
 // drivers are modules that hold an SQL driver.
