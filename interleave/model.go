@@ -46,7 +46,7 @@ type Key [2]uint64
 // given states collide with probability about 2^-128, so a search of a billion
 // states meets a collision with probability below 2^-68.
 func HashKey(k Key, v []uint32) Key {
-	a, b := k[0]^uint64(len(v))^k0, k[1]^uint64(len(v))^k1
+	a, b := fold(k[0]+uint64(len(v)), k0), fold(k[1]+uint64(len(v)), k1)
 	i := 0
 	for ; i+2 <= len(v); i += 2 {
 		w := uint64(v[i]) | uint64(v[i+1])<<32
