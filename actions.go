@@ -33,11 +33,6 @@ func unpack(a interleave.Action) (kind, who, slot, arg int) {
 
 // Enabled lists what can happen next: steps first, then faults.
 func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action {
-	if w.reduce.answers {
-		if forced := w.forced(v, buf); len(forced) > 0 {
-			return forced
-		}
-	}
 	earliest := w.earliestSleep(v)
 	busy := false
 	for c := range w.clients {
@@ -110,43 +105,6 @@ func (w *world) earliestSleep(v []uint32) int64 {
 		}
 	})
 	return first
-}
-
-// forced is a message that may be delivered at once, because neither a crash
-// nor a jump can come between and nothing depends on when it arrives; with it,
-// that it is lost instead.
-func (w *world) forced(v []uint32, buf []interleave.Action) []interleave.Action {
-	if left(v, budgetCrash) > 0 || left(v, budgetJump) > 0 {
-		return nil
-	}
-	for c := range w.clients {
-		p := w.clientStands(v, c)
-		if _, sends := p.Op.(sendOp); !sends {
-			continue
-		}
-		switch w.word(v, c, 0).phase() {
-		case phaseAnswered:
-			after := w.next(v[w.clientAt(c)], interleave.Event(0, w.receivedAnswer(v[w.slot(c, 0)+slotMessage])))
-			if _, sleeps := w.stands(after)[0].Op.(sinceOp); sleeps {
-				continue
-			}
-			buf = append(buf, action(actDeliver, c, 0, 0))
-			if left(v, budgetLost) > 0 {
-				buf = append(buf, action(actLose, c, 0, 0))
-			}
-			return buf
-		case phaseFree:
-			if !w.sys.Stateless || left(v, budgetLostRequest) > 0 || left(v, budgetDuplicate) > 0 {
-				continue
-			}
-			after := w.next(v[w.node(0)], interleave.Event(0, w.requestOf(p)))
-			if _, sleeps := w.stands(after)[0].Op.(sinceOp); sleeps {
-				continue
-			}
-			return append(buf, action(actClient, c, 0, 0))
-		}
-	}
-	return nil
 }
 
 // faults appends what can break.

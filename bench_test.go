@@ -18,7 +18,7 @@ import (
 func BenchmarkW(b *testing.B) {
 	for _, size := range [][4]int{{2, 1, 1, 1}, {3, 1, 1, 1}, {3, 2, 2, 2}, {4, 2, 2, 2}} {
 		b.Run(fmt.Sprintf("%d,%d,%d,%d", size[0], size[1], size[2], size[3]), func(b *testing.B) {
-			all := reductions{symmetry: true, answers: true, crashes: true, clients: true}
+			all := reductions{symmetry: true, crashes: true, clients: true}
 			var r interleave.Report
 			for b.Loop() {
 				w := wWorld(b, "key_atomic", size, all)
@@ -53,7 +53,7 @@ func straightLine(size [4]int) int {
 
 // BenchmarkWorkers compares one worker with two, as a ratio.
 func BenchmarkWorkers(b *testing.B) {
-	all := reductions{symmetry: true, answers: true, crashes: true, clients: true}
+	all := reductions{symmetry: true, crashes: true, clients: true}
 	explore := func(workers int) time.Duration {
 		w := wWorld(b, "key_atomic", [4]int{4, 2, 2, 2}, all)
 		start := time.Now()

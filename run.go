@@ -27,7 +27,7 @@ const (
 type Options struct {
 	// Reduction is "all" (also ""), "none" (every execution is followed to its
 	// end), "visited" (only states seen before are not continued), or a list of
-	// symmetry, answers, crashes, clients, separated by commas.
+	// symmetry, crashes, clients, separated by commas.
 	Reduction string
 	Workers   int    // 0 means GOMAXPROCS
 	Memory    int64  // bytes for the states; 0 means 4 GiB
@@ -121,18 +121,18 @@ func recoverFault(err *error) {
 // parseReduction reads the option of that name.
 func parseReduction(text string) (r reductions, visited bool, err error) {
 	flags := map[string]*bool{
-		"symmetry": &r.symmetry, "answers": &r.answers, "crashes": &r.crashes, "clients": &r.clients, "visited": &visited,
+		"symmetry": &r.symmetry, "crashes": &r.crashes, "clients": &r.clients, "visited": &visited,
 	}
 	switch text {
 	case "", "all":
-		return reductions{true, true, true, true}, true, nil
+		return reductions{true, true, true}, true, nil
 	case "none":
 		return reductions{}, false, nil
 	}
 	for name := range strings.SplitSeq(text, ",") {
 		flag, ok := flags[name]
 		if !ok {
-			return r, false, fmt.Errorf("%w: reduction %q: all, none, or some of visited, symmetry, answers, crashes, clients was expected", ErrUsage, name)
+			return r, false, fmt.Errorf("%w: reduction %q: all, none, or some of visited, symmetry, crashes, clients was expected", ErrUsage, name)
 		}
 		*flag = true
 	}

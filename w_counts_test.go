@@ -187,11 +187,11 @@ func TestWStates(t *testing.T) {
 // ends; with all, there are at most 1.5 times as many digests as the workload
 // has states with clients taken as interchangeable.
 func TestWReductions(t *testing.T) {
-	all := reductions{symmetry: true, answers: true, crashes: true, clients: true}
+	all := reductions{symmetry: true, crashes: true, clients: true}
 	for writer, ref := range wWriters {
 		for _, size := range [][4]int{{2, 1, 1, 1}, {2, 2, 2, 1}, {3, 1, 1, 1}} {
 			states, complete := referenceStates(ref, size)
-			for _, reduce := range []reductions{{}, {symmetry: true}, {answers: true}, {crashes: true}, {clients: true}, all} {
+			for _, reduce := range []reductions{{}, {symmetry: true}, {crashes: true}, {clients: true}, all} {
 				if testing.Short() && size[0] > 2 {
 					continue
 				}
@@ -241,7 +241,7 @@ func TestWShortest(t *testing.T) {
 	} {
 		for clients, choices := range want {
 			size := [4]int{clients, 1, 1, 1}
-			for _, reduce := range []reductions{{}, {symmetry: true, answers: true, crashes: true, clients: true}} {
+			for _, reduce := range []reductions{{}, {symmetry: true, crashes: true, clients: true}} {
 				w := wWorld(t, writer, size, reduce)
 				first := interleave.Explore(context.Background(), interleave.Config{}, w)
 				if first.Stop != interleave.Violation {

@@ -34,7 +34,6 @@ type world struct {
 // reductions says what the search leaves out because it cannot matter.
 type reductions struct {
 	symmetry bool // states that differ in who is which client are one
-	answers  bool // messages are delivered at once where nothing can come between
 	crashes  bool // a node crashes only after something that the crash can be told by
 	clients  bool // a client remembers how often it has tried, not what it was told
 }

@@ -71,7 +71,7 @@ story is also written to a file that "explore replay" runs again.`,
 	}
 	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
 	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
-	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, answers, crashes, clients")
+	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, crashes, clients")
 	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
 	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
 	fl.Uint64Var(&f.seed, "seed", 0, "which executions are run again for real to check the search")
@@ -79,7 +79,7 @@ story is also written to a file that "explore replay" runs again.`,
 	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
 	complete(cmd, "store", stores...)
-	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "answers", "crashes", "clients")
+	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "crashes", "clients")
 	complete(cmd, "format", "text", "json")
 	return cmd
 }
