@@ -109,11 +109,14 @@ func (w *world) silent(v []uint32, c, s int) {
 // instead the one that a fault makes of it.
 func (w *world) stepStore(v []uint32, c, s, store int, op, instead uint32) {
 	at := w.slot(c, s)
-	before := v[atStores+store]
+	before, boundaries := v[atStores+store], v[atBoundaries]
 	w.see(v, op)
 	reply := w.perform(v, at, store, op)
 	w.silent(v, c, s)
 	wd := word(v[at]) | wordTouched
+	if v[atBoundaries] != boundaries {
+		v[w.node(wd.node())+1] |= nodeCrashable // the clock may jump to a time that the dead have named
+	}
 	if v[atStores+store] != before {
 		wd = wd.committed()
 		v[w.node(wd.node())+1] |= nodeCrashable

@@ -68,8 +68,8 @@ func (w *world) Key(v []uint32) interleave.Key {
 		w.perms = permutations(w.clients)
 	}
 	best, other := w.scratch[1], w.scratch[2]
-	copy(best, u)
-	for _, perm := range w.perms[1:] { // the first exchanges nobody
+	w.renameVector(u, w.perms[0], best) // exchanges nobody
+	for _, perm := range w.perms[1:] {
 		if w.renameVector(u, perm, other); slices.Compare(other, best) < 0 {
 			best, other = other, best
 		}
@@ -162,16 +162,23 @@ func (w *world) renameValue(id uint32, perm []int, p uint64) uint32 {
 	})
 }
 
-// renameHistory is the number of a history with the clients exchanged in every
-// event.
+// renameHistory is a number for a history with the clients exchanged in every
+// event. It numbers what happened and not the node of a tree, so that the
+// history need not have occurred; no code is run for it.
 func (w *world) renameHistory(id uint32, perm []int, p uint64) uint32 {
-	parent, event := w.tree.Last(id)
-	if parent == 0 {
-		return id
+	if id == 0 {
+		return 0
 	}
 	return w.renameCached(uint64(id)<<32|p<<1|1, func() uint32 {
+		if state := w.tree.State(id); state != "" {
+			return w.values.Keyed("remembers "+rename(state, perm), nil)
+		}
+		parent, event := w.tree.Last(id)
+		if parent == 0 {
+			return w.values.Keyed(fmt.Sprint("root ", id), nil)
+		}
 		value := w.renameValue(interleave.EventValue(event), perm, p)
-		return w.tree.Next(w.renameHistory(parent, perm, p), interleave.Event(interleave.EventTask(event), value))
+		return w.values.Keyed(fmt.Sprint("history ", w.renameHistory(parent, perm, p), " ", interleave.EventTask(event), " ", value), nil)
 	})
 }
 

@@ -58,7 +58,7 @@ const nodeCrashable = 1 // a crash now differs from one before the last step
 
 // A slot's word packs what is known of one delivery.
 //
-//	phase 3 | node 4 | task 6 | commits 4 | touched 1 | last 1
+//	phase 3 | node 4 | task 8 | commits 4 | touched 1 | last 1
 type word uint32
 
 const (
@@ -70,16 +70,16 @@ const (
 
 func (w word) phase() int    { return int(w & 7) }
 func (w word) node() int     { return int(w >> 3 & 15) }
-func (w word) task() int     { return int(w >> 7 & 63) }
-func (w word) commits() int  { return int(w >> 13 & 15) }
+func (w word) task() int     { return int(w >> 7 & 255) }
+func (w word) commits() int  { return int(w >> 15 & 15) }
 func (w word) touched() bool { return w&wordTouched != 0 }
 func (w word) last() bool    { return w&wordLast != 0 }
 
 const (
-	wordTouched word = 1 << 17  // it has used a store
-	wordCounted word = 31 << 13 // commits and touched: for counting, not for telling states apart
+	wordTouched word = 1 << 19  // it has used a store
+	wordCounted word = 31 << 15 // commits and touched: for counting, not for telling states apart
 	wordNode         = 15 << 3
-	wordLast    word = 1 << 18 // it made the last step; only where that is kept
+	wordLast    word = 1 << 20 // it made the last step; only where that is kept
 )
 
 func newWord(phase, node, task int) word { return word(phase | node<<3 | task<<7) }
@@ -88,7 +88,7 @@ func (w word) with(phase int) word { return w&^7 | word(phase) }
 
 func (w word) committed() word {
 	if w.commits() < 15 {
-		w += 1 << 13
+		w += 1 << 15
 	}
 	return w
 }

@@ -87,6 +87,7 @@ type search struct {
 	seen   *visited
 	trail  blocks[trail]
 	cur    *queue   // the level being expanded
+	at     int      // how many of its states were
 	next   *queue   // the level after it
 	later  []*queue // by number of faults: states to start from
 	outs   []output
@@ -150,23 +151,25 @@ func (s *search) newQueue() *queue { return &queue{width: s.width} }
 func (s *search) finish() {
 	s.report.States = s.seen.keys.n
 	if s.report.Stop != Complete {
-		s.report.Queue = s.next.n
+		s.report.Queue = s.cur.n - s.at + s.next.n
 		for _, q := range s.later {
 			if q != nil {
 				s.report.Queue += q.n
 			}
 		}
 	}
-	for i := range min(s.cfg.Samples, s.report.States) {
-		s.report.Samples = append(s.report.Samples, s.path(uint32(i*s.report.States/s.cfg.Samples)))
+	n := min(s.cfg.Samples, s.report.States)
+	for i := range n {
+		s.report.Samples = append(s.report.Samples, s.path(uint32(i*s.report.States/n)))
 	}
 }
 
 // level expands every state of the current level.
 func (s *search) level(ctx context.Context, faults int) Stop {
+	s.at = 0
 	for at := 0; at < s.cur.batches(); {
 		if ctx.Err() != nil {
-			return Cancelled
+			return s.cutShort(Cancelled)
 		}
 		n := min(len(s.outs), s.cur.batches()-at)
 		s.expand(at, n)
@@ -174,21 +177,27 @@ func (s *search) level(ctx context.Context, faults int) Stop {
 			s.merge(&s.outs[b], faults)
 		}
 		at += n
+		s.at = min(s.cur.n, at*batchLen)
 		if s.cfg.Progress != nil {
 			s.cfg.Progress(Progress{
 				Faults: faults, Depth: s.report.Depth, States: s.seen.keys.n, Steps: s.report.Steps,
-				Queue: max(0, s.cur.n-at*batchLen) + s.next.n,
+				Queue: s.cur.n - s.at + s.next.n,
 			})
 		}
 		s.report.Bytes = max(s.report.Bytes, s.bytes())
 		if s.cfg.Memory > 0 && s.report.Bytes > s.cfg.Memory {
-			return Memory
+			return s.cutShort(Memory)
 		}
 	}
+	return s.cutShort("")
+}
+
+// cutShort is why the search stops, and a violation is the better reason.
+func (s *search) cutShort(why Stop) Stop {
 	if s.report.Broken != 0 {
 		return Violation
 	}
-	return ""
+	return why
 }
 
 func (s *search) bytes() int64 {
@@ -215,15 +224,23 @@ func (s *search) expand(at, n int) {
 	failed := make([]any, len(s.models))
 	for w, m := range s.models {
 		wg.Go(func() {
-			defer func() { failed[w] = recover() }()
+			ended := false
+			defer func() {
+				if failed[w] = recover(); failed[w] == nil && !ended {
+					failed[w] = ErrGoexit
+				}
+			}()
 			for b := int(taken.Add(1)) - 1; b < n; b = int(taken.Add(1)) - 1 {
 				s.batch(m, at+b, &s.outs[b])
 			}
+			ended = true
 		})
 	}
 	wg.Wait()
-	if i := slices.IndexFunc(failed, func(r any) bool { return r != nil }); i >= 0 {
-		panic(failed[i]) // the code under test is at fault; the caller reports it
+	for _, r := range failed {
+		if r != nil {
+			panic(r) // the code under test is at fault; the caller reports it
+		}
 	}
 }
 
@@ -234,7 +251,7 @@ func (s *search) batch(m Model, b int, out *output) {
 	next := make([]uint32, s.width)
 	s.cur.batch(b, func(v []uint32, number uint32) {
 		acts = m.Enabled(v, acts[:0])
-		if len(acts) == 0 {
+		if ends(acts) {
 			out.ends = append(out.ends, end{number, m.End(v)})
 			out.lasts = append(out.lasts, v...)
 		}

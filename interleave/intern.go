@@ -26,8 +26,14 @@ func NewInterner() *Interner {
 	return in
 }
 
-// ID is the number of a value; values of one type with equal strings are equal.
-func (in *Interner) ID(v fmt.Stringer) uint32 { return in.Keyed(fmt.Sprintf("%T|%s", v, v), v) }
+// ID is the number of a value. Values of one type are equal if their keys are,
+// or, where they have no Key method, their strings.
+func (in *Interner) ID(v fmt.Stringer) uint32 {
+	if k, ok := v.(interface{ Key() string }); ok {
+		return in.Keyed(fmt.Sprintf("%T|%s", v, k.Key()), v)
+	}
+	return in.Keyed(fmt.Sprintf("%T|%s", v, v), v)
+}
 
 // Keyed is the number of the value with that key. A nil value numbers the key
 // alone; the first other value given for a key is the one kept.
@@ -69,7 +75,7 @@ const chunkLen = 1 << 12
 func (c *chunks[T]) add(v T) uint32 {
 	i := c.n.Load()
 	if int(i/chunkLen) >= len(c.dir) {
-		panic(errTooMany)
+		panic(ErrTooMany)
 	}
 	if i%chunkLen == 0 {
 		c.dir[i/chunkLen].Store(new([chunkLen]T))
@@ -80,6 +86,3 @@ func (c *chunks[T]) add(v T) uint32 {
 }
 
 func (c *chunks[T]) at(i uint32) *T { return &c.dir[i/chunkLen].Load()[i%chunkLen] }
-
-// errTooMany ends a search as one that ran out of memory.
-var errTooMany = fmt.Errorf("more than %d distinct values or histories", len(chunks[int]{}.dir)*chunkLen)

@@ -98,11 +98,11 @@ func (s *minimal) settle(q *waiting, i, switches, steps int) {
 	}
 	s.trail.add(q.found[i])
 	acts := m.Enabled(v, nil)
-	if len(acts) == 0 {
+	if ends(acts) {
 		if broken := m.End(v); broken != 0 {
 			s.report.Broken, s.report.Path = broken, s.path(uint32(n))
+			return
 		}
-		return
 	}
 	next := make([]uint32, s.width)
 	for _, a := range acts {

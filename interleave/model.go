@@ -10,6 +10,10 @@ const FaultBit Action = 1 << 31
 // Fault says whether the action uses up a fault budget.
 func (a Action) Fault() bool { return a&FaultBit != 0 }
 
+// ends says whether an execution may end where only these actions are
+// possible: a fault need not strike.
+func ends(acts []Action) bool { return len(acts) == 0 || acts[0].Fault() }
+
 // Model is what a search moves through. A state is a vector of numbers of a
 // fixed width. Implementations keep scratch space and counters, so each worker
 // has its own, made by Fork; tables of what was learned are shared.
@@ -19,7 +23,9 @@ type Model interface {
 	// Start writes the initial state to v.
 	Start(v []uint32)
 	// Enabled appends the actions possible in v to buf, always in the same
-	// order. None means that the execution has ended.
+	// order, steps before faults. An execution ends where there is no step:
+	// nothing is left to do, or all wait for one another. Faults may be
+	// possible there, and then executions both end and go on.
 	Enabled(v []uint32, buf []Action) []Action
 	// Apply writes the state after action a in v to next, and returns the
 	// number of the property that is broken there, 0 if none is.

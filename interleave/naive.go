@@ -52,12 +52,14 @@ func (n *naive) follow(v []uint32, depth int) bool {
 	n.report.Depth = max(n.report.Depth, depth)
 	acts := n.m.Enabled(v, n.acts[depth][:0])
 	n.acts[depth] = acts
-	if len(acts) == 0 {
+	if ends(acts) {
 		n.report.Ends++
 		if n.cfg.End != nil {
 			n.cfg.End(v)
 		}
-		return n.judge(n.m.End(v))
+		if !n.judge(n.m.End(v)) {
+			return false
+		}
 	}
 	for _, a := range acts {
 		next := n.stack[depth]
@@ -100,20 +102,25 @@ func (n *naive) judge(broken uint32) bool {
 
 // Walk runs one execution in which src chooses among the actions possible,
 // label naming each question. It returns the state it ended in, the actions
-// taken and the property broken, and stops where one is. Choices with a single
-// answer are not asked for.
+// taken and the property broken, and stops where one is. Where only faults are
+// possible, answer 0 is to end. Choices with a single answer are not asked for.
 func Walk(m Model, src choice.Source, label func(v []uint32, acts []Action) string) (end []uint32, path []Action, broken uint32) {
 	v, next := make([]uint32, m.Width()), make([]uint32, m.Width())
 	m.Start(v)
 	for {
 		acts := m.Enabled(v, nil)
-		if len(acts) == 0 {
+		end := 0
+		if ends(acts) {
+			end = 1
+		}
+		chosen := 0
+		if len(acts)+end > 1 {
+			chosen = src.Choose(len(acts)+end, label(v, acts))
+		}
+		if chosen < end {
 			return v, path, m.End(v)
 		}
-		a := acts[0]
-		if len(acts) > 1 {
-			a = acts[src.Choose(len(acts), label(v, acts))]
-		}
+		a := acts[chosen-end]
 		path = append(path, a)
 		broken = m.Apply(v, a, next)
 		v, next = next, v

@@ -137,7 +137,7 @@ func (ts *Tasks) Kill() error {
 		}
 	}
 	if abandoned > 0 {
-		return fmt.Errorf("%d tasks caught the panic of a dead process %d times and went on; they were abandoned", abandoned, swallowLimit)
+		return fmt.Errorf("%w: %d tasks caught the panic of a dead process %d times and went on; they were abandoned", ErrAbandoned, abandoned, swallowLimit)
 	}
 	return nil
 }

@@ -25,9 +25,26 @@ type Forgetful interface {
 	State() string
 }
 
-// ErrNondeterministic is code that did something else when it was given the
-// same events again.
-var ErrNondeterministic = errors.New("not deterministic")
+// What can be wrong with the code of a process. A search panics with an error
+// that wraps one of these.
+var (
+	// ErrNondeterministic is code that did something else when it was given the
+	// same events again.
+	ErrNondeterministic = errors.New("not deterministic")
+	// ErrEndless is code that went on asking beyond [MaxHistory].
+	ErrEndless = errors.New("it does not end")
+	// ErrAbandoned is code that caught the panic which ends a dead process, again
+	// and again.
+	ErrAbandoned = errors.New("it would not die")
+	// ErrGoexit is code that ended its goroutine, as t.FailNow does.
+	ErrGoexit = errors.New("it called runtime.Goexit")
+	// ErrTooMany is code with more distinct values or histories than there are
+	// numbers for.
+	ErrTooMany = errors.New("too many distinct values or histories")
+)
+
+// MaxHistory is how many events a process may be given.
+const MaxHistory = 2000
 
 // Tree has a node for every history of a process: the events it was given, in
 // order. A node knows what the tasks of the process then ask for. It is
@@ -53,6 +70,7 @@ type edge struct{ node, event uint32 }
 type node struct {
 	parent, event uint32
 	root          uint32
+	state         string         // of a forgetful process
 	launch        func() Process // roots only
 	forget        bool           // roots only
 	parked        atomic.Pointer[[]Parked]
@@ -68,13 +86,13 @@ func NewTree(values *Interner) *Tree {
 // Event packs the task of a process and the number of the value it is given.
 func Event(task int, value uint32) uint32 {
 	if task >= 1<<eventTaskBits || value >= 1<<eventValueBits {
-		panic(errTooMany)
+		panic(ErrTooMany)
 	}
 	return uint32(task)<<eventValueBits | value
 }
 
 const (
-	eventTaskBits  = 6
+	eventTaskBits  = 8
 	eventValueBits = 32 - eventTaskBits
 )
 
@@ -116,6 +134,7 @@ func (t *Tree) Next(id, event uint32) uint32 {
 			next = first
 		}
 		t.merged[state] = next
+		t.nodes.at(next).state = state
 	}
 	t.next[e] = next
 	return next
@@ -127,6 +146,10 @@ func (t *Tree) Last(id uint32) (parent, event uint32) {
 	n := t.nodes.at(id)
 	return n.parent, n.event
 }
+
+// State is what a forgetful process remembers after a history, with its root;
+// "" for any other process.
+func (t *Tree) State(id uint32) string { return t.nodes.at(id).state }
 
 // Parked is where the tasks of the process stand after a history. Where that
 // is not known yet, the process is run from its start. It panics with an error
@@ -152,6 +175,10 @@ func (t *Tree) learn(id uint32) (state string) {
 	root := t.nodes.at(id).root
 	for n := id; n != root; n = t.nodes.at(n).parent {
 		path = append(path, n)
+	}
+	if len(path) > MaxHistory {
+		was := *t.nodes.at(path[1]).parked.Load()
+		panic(fmt.Errorf("%w: after %d steps it asks for %s", ErrEndless, MaxHistory, was[EventTask(t.nodes.at(id).event)]))
 	}
 	t.runs++
 	p := t.nodes.at(root).launch()
