@@ -46,7 +46,27 @@ func (w *world) check(v, next []uint32) uint32 {
 }
 
 // End judges the properties at the end of an execution.
-func (w *world) End(v []uint32) uint32 { return w.verdict(v, true) }
+func (w *world) End(v []uint32) uint32 {
+	if w.stuck(v) {
+		w.count(stuckEnds)
+	}
+	return w.verdict(v, true)
+}
+
+// stuck says whether somebody is left who has not ended.
+func (w *world) stuck(v []uint32) bool {
+	for c := range w.clients {
+		if w.clientStands(v, c).Op != nil {
+			return true
+		}
+		for s := range w.layout.slots {
+			if w.word(v, c, s).phase() != phaseFree {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 func (w *world) verdict(v []uint32, end bool) uint32 {
 	if w.stores == 1 && !end {

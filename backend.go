@@ -83,9 +83,29 @@ type (
 	// RollbackOp undoes one.
 	RollbackOp struct{}
 	// StmtOp is a statement: in the session's transaction, or in one of its
-	// own if none is open.
-	StmtOp struct{ Stmt model.Stmt }
+	// own if none is open. Auto ones never use the session's.
+	StmtOp struct {
+		Stmt model.Stmt
+		Auto bool
+	}
 )
+
+// SerialWaits is Waits of a store whose transactions run one after another.
+func SerialWaits(op interleave.Op, session State, others []State) bool {
+	return len(others) > 0 || session != nil && NeedsTurn(op)
+}
+
+// NeedsTurn says whether an op begins a transaction, and so must wait on a
+// serial store until every open one is over, its own session's as well.
+func NeedsTurn(op interleave.Op) bool {
+	switch op := op.(type) {
+	case BeginOp:
+		return true
+	case StmtOp:
+		return op.Auto
+	}
+	return false
+}
 
 // Brief is the statement without its values.
 func (o StmtOp) Brief() string { return o.Stmt.Brief() }
@@ -114,7 +134,7 @@ func (m memory) Start() (State, error) { return m.start, nil }
 func (m memory) Close() error          { return nil }
 
 func (m memory) Waits(op interleave.Op, session State, others []State) bool {
-	return len(others) > 0 || session != nil && op == interleave.Op(BeginOp{})
+	return SerialWaits(op, session, others)
 }
 
 func (m memory) Do(shared, session State, op interleave.Op, _ time.Time) (State, State, Reply) {

@@ -20,7 +20,7 @@ type fakeT struct {
 }
 
 func (f *fakeT) Helper()                  {}
-func (f *fakeT) Name() string             { return "TestFake/sub test" }
+func (f *fakeT) Name() string             { return "TestFake/sub_test" }
 func (f *fakeT) Context() context.Context { return context.Background() }
 func (f *fakeT) Logf(format string, args ...any) {
 	f.logs = append(f.logs, fmt.Sprintf(format, args...))
@@ -36,7 +36,7 @@ func (f *fakeT) said() string { return strings.Join(append(f.logs, f.errors...),
 
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
-	saved := filepath.Join("testdata", "exactlyone", "TestFake_sub_test.json")
+	saved := filepath.Join("testdata", "exactlyone", "TestFake@sub_test.json")
 	split, atomic := builtin(t, "key_split", ""), builtin(t, "key_atomic", "")
 	atomic.Name, split.Name = "writer", "writer"
 	quick := Bounds{Clients: 1, Jumps: None}

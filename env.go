@@ -72,7 +72,9 @@ func (o lockOp) Blocked() bool   { return o.lock.held }
 func (sinceOp) String() string   { return "begin to sleep" }
 func (idOp) String() string      { return "new id" }
 func (o noteOp) String() string  { return "note " + o.what }
-func (o storeOp) String() string { return fmt.Sprintf("%d %s", o.store, o.op) }
+func (o storeOp) String() string {
+	return fmt.Sprintf("%d %T %t %s", o.store, o.op, NeedsTurn(o.op), o.op)
+}
 
 // moment and token are outcomes: a time, and a fresh id.
 type moment struct{ time.Time }
@@ -102,7 +104,7 @@ func (s portStore) Do(ctx context.Context, st model.Stmt) (model.Result, error) 
 	if err := ctx.Err(); err != nil {
 		return model.Result{}, err
 	}
-	r := s.ask(StmtOp{st})
+	r := s.ask(StmtOp{Stmt: st, Auto: true})
 	return r.Result, r.Err
 }
 
@@ -125,7 +127,11 @@ func (t *portTx) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
 	if t.done {
 		return model.Result{}, model.ErrTxDone
 	}
-	return t.store.Do(ctx, st)
+	if err := ctx.Err(); err != nil {
+		return model.Result{}, err
+	}
+	r := t.store.ask(StmtOp{Stmt: st})
+	return r.Result, r.Err
 }
 
 func (t *portTx) Commit(context.Context) error   { return t.finish(CommitOp{}) }
@@ -185,6 +191,14 @@ func (n portNet) Send(ctx context.Context, req model.Request) (model.Answer, err
 type received struct {
 	answer model.Answer
 	err    error
+}
+
+// Key tells apart what is received.
+func (r received) Key() string {
+	if r.err != nil {
+		return "error " + r.err.Error()
+	}
+	return r.answer.Key()
 }
 
 func (r received) String() string {

@@ -21,6 +21,7 @@ const (
 	crashes
 	crashesBetweenCommits
 	jumps
+	stuckEnds
 	commitsErredInEffect
 	commitsErred
 	counters
@@ -39,6 +40,7 @@ var counterNames = [counters]string{
 	crashes:                "crashes",
 	crashesBetweenCommits:  "crashes after a commit, before the end",
 	jumps:                  "clock jumps",
+	stuckEnds:              "ends in which somebody waits for ever",
 	commitsErredInEffect:   "commits that erred but took effect",
 	commitsErred:           "commits that erred without effect",
 }

@@ -29,14 +29,10 @@ type Options struct {
 	// end), "visited" (only states seen before are not continued), or a list of
 	// symmetry, crashes, clients, separated by commas.
 	Reduction string
-	Workers   int    // 0 means GOMAXPROCS
-	Memory    int64  // bytes for the states; 0 means 4 GiB
-	Seed      uint64 // of the executions that are run again for real
-	// Named are the budgets that the user asked for by name, as JSON spells
-	// them, e.g. "crashes". One that has no place to strike makes the verdict
-	// vacuous.
-	Named    []string
-	Progress func(Progress) // called now and then while searching; may be nil
+	Workers   int            // 0 means GOMAXPROCS
+	Memory    int64          // bytes for the states; 0 means 4 GiB
+	Seed      uint64         // of the executions that are run again for real
+	Progress  func(Progress) // called now and then while searching; may be nil
 }
 
 // Progress is how far a search has got.
@@ -75,12 +71,22 @@ type Result struct {
 // [ErrUsage] for a system, bounds or options that cannot be used, and
 // [interleave.ErrNondeterministic] or [ErrRefuted] for code that is not what
 // the search takes it for.
-func Run(ctx context.Context, sys System, b Bounds, o Options) (result *Result, err error) {
-	defer recoverFault(&err)
+func Run(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
+	var result *Result
+	err := guarded(func() (err error) {
+		result, err = runHere(ctx, sys, b, o)
+		return err
+	})
+	return result, err
+}
+
+func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
 	if err := sys.validate(); err != nil {
 		return nil, err
 	}
-	if b, err = b.withDefaults(); err != nil {
+	named := b.named()
+	b, err := b.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	reduce, visited, err := parseReduction(o.Reduction)
@@ -92,7 +98,10 @@ func Run(ctx context.Context, sys System, b Bounds, o Options) (result *Result, 
 		return nil, err
 	}
 	defer tab.close()
-	r := &run{ctx: ctx, tables: tab, reduce: reduce, o: o}
+	r := &run{ctx: ctx, tables: tab, reduce: reduce, o: o, named: named}
+	if err := tab.distinctOperations(); err != nil {
+		return nil, err
+	}
 	r.cfg = interleave.Config{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, Samples: samples}
 	if r.cfg.Memory == 0 {
 		r.cfg.Memory = DefaultMemory
@@ -103,19 +112,43 @@ func Run(ctx context.Context, sys System, b Bounds, o Options) (result *Result, 
 // samples is how many executions of a search are run again for real.
 const samples = 100
 
-// recoverFault turns a panic that reports a fault of the code under test into
-// an error. Any other panic goes on.
-func recoverFault(err *error) {
-	switch r := recover().(type) {
+// guarded calls f in a goroutine of its own and turns a panic that reports a
+// fault of the code under test into an error. Any other panic goes on.
+func guarded(f func() error) error {
+	err, done := interleave.ErrGoexit, make(chan any)
+	go func() {
+		defer func() { done <- recover() }()
+		err = f()
+	}()
+	switch r := (<-done).(type) {
 	case nil:
 	case error:
-		if !errors.Is(r, interleave.ErrNondeterministic) && !errors.Is(r, ErrUsage) && !errors.Is(r, ErrRefuted) {
-			panic(r)
+		for _, fault := range codeFaults {
+			if errors.Is(r, fault) {
+				return r
+			}
 		}
-		*err = r
+		panic(r)
 	default:
 		panic(r)
 	}
+	return err
+}
+
+// codeFaults are what can be wrong with the code under test.
+var codeFaults = []error{
+	interleave.ErrNondeterministic, interleave.ErrEndless, interleave.ErrAbandoned, interleave.ErrGoexit, interleave.ErrTooMany,
+	ErrUsage, ErrRefuted,
+}
+
+// callback runs a function of the system and names it if it panics.
+func callback(name string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			panic(fmt.Errorf("%w: the system's %s panicked: %v", ErrUsage, name, r))
+		}
+	}()
+	f()
 }
 
 // parseReduction reads the option of that name.
@@ -147,7 +180,8 @@ type run struct {
 	reduce reductions
 	o      Options
 
-	learned *world // see learnedWorld
+	named   []string // budgets that the caller asked for
+	learned *world   // see learnedWorld
 }
 
 func (r *run) check(visited bool) (*Result, error) {
@@ -197,7 +231,7 @@ func (r *run) result(report interleave.Report) *Result {
 	}
 	res.Exercised = sum.list()
 	for _, b := range r.budgetsUsed(sum) {
-		if b.budget > 0 && b.struck == 0 {
+		if b.budget > 0 && b.struck == 0 && report.Stop == interleave.Complete {
 			res.NotApplicable = append(res.NotApplicable, b.name)
 		}
 	}
@@ -245,7 +279,7 @@ func (r *run) jumpTexts() []string {
 // vacuous says what should have happened and did not, "" if nothing.
 func (r *run) vacuous(res *Result) string {
 	for _, name := range res.NotApplicable {
-		if slices.Contains(r.o.Named, name) {
+		if slices.Contains(r.named, name) {
 			return name + " found no place to strike"
 		}
 	}
@@ -266,10 +300,7 @@ func (r *run) tell(res *Result, report interleave.Report) error {
 	path, minimal := r.least(report)
 	live := newLive(r.tables)
 	p := newPerformance(live)
-	if err := r.lockstep(p, path); err != nil {
-		return err
-	}
-	if err := live.live.end(); err != nil {
+	if err := errors.Join(r.lockstep(p, path, nil), live.live.end()); err != nil {
 		return err
 	}
 	res.Story = p.trace(&Trace{Minimal: minimal})
@@ -308,51 +339,43 @@ var ErrRefuted = errors.New("the declaration Stateless is wrong")
 // runForReal runs sampled executions again, live and to their ends, and
 // compares each step with what the search took for granted: that the code is
 // deterministic, and that a stateless server keeps nothing between requests.
+// After the sampled part one goes on in the plainest way, another at random.
 func (r *run) runForReal(res *Result, sampled [][]interleave.Action) error {
 	for i, path := range sampled {
-		live := newLive(r.tables)
-		if err := r.lockstep(newPerformance(live), path); err != nil {
-			return err
+		random := choice.NewRandom(r.o.Seed<<16 + uint64(i))
+		for _, src := range []choice.Source{&choice.Replay{}, random} {
+			if r.ctx.Err() != nil && res.Checked > 0 {
+				return nil
+			}
+			p := newPerformance(newLive(r.tables))
+			if err := errors.Join(r.lockstep(p, path, src), p.w.live.end()); err != nil {
+				return err
+			}
+			res.Checked++
 		}
-		// From there on in some other way than the plainest.
-		p := newPerformance(newLive(r.tables))
-		if err := r.wander(p, path, choice.NewRandom(r.o.Seed<<16+uint64(i))); err != nil {
-			return err
-		}
-		if err := errors.Join(live.live.end(), p.w.live.end()); err != nil {
-			return err
-		}
-		res.Checked += 2
 	}
 	return nil
 }
 
-// lockstep performs a path live, then goes on to the end, beside a world that
-// knows only what the search learned.
-func (r *run) lockstep(p *performance, path []interleave.Action) error {
+// lockstep performs a path live, beside a world that knows only what the search
+// learned, and goes on to the end as src says; nil means not at all.
+func (r *run) lockstep(p *performance, path []interleave.Action, src choice.Source) error {
 	learned := newPerformance(r.learnedWorld())
 	for _, a := range path {
 		if err := r.both(p, learned, a); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// wander goes a path and then on at random to the end.
-func (r *run) wander(p *performance, path []interleave.Action, src choice.Source) error {
-	learned := newPerformance(r.learnedWorld())
-	for _, a := range path {
-		if err := r.both(p, learned, a); err != nil {
-			return err
-		}
-	}
-	for learned.broken == 0 {
+	for src != nil && learned.broken == 0 {
 		acts := learned.enabled()
-		if len(acts) == 0 {
+		if len(acts) == 0 || len(learned.steps) > interleave.MaxHistory {
 			break
 		}
-		if err := r.both(p, learned, acts[src.Choose(len(acts), "next")]); err != nil {
+		i := src.Choose(len(acts), "next")
+		if _, plain := src.(*choice.Replay); plain && acts[0].Fault() {
+			break
+		}
+		if err := r.both(p, learned, acts[i]); err != nil {
 			return err
 		}
 	}
@@ -389,11 +412,16 @@ func (r *run) both(live, learned *performance, a interleave.Action) error {
 		interleave.ErrNondeterministic, step, live.stands(), learned.stands())
 }
 
-// stands is a text of what everybody is doing.
+// stands is a text of what everybody is doing, what is stored and what is
+// broken.
 func (p *performance) stands() string {
 	var b strings.Builder
-	for _, s := range p.snapshot().Stands {
+	all := p.snapshot()
+	for _, s := range slices.Concat(all.Stands, all.Stores, all.Open) {
 		fmt.Fprintf(&b, "  %s %s\n", s.Name, s.Text)
+	}
+	if property, message := p.verdict(); property != "" {
+		fmt.Fprintf(&b, "  %s is broken: %s\n", property, message)
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"exactlyone/clock"
 	"exactlyone/interleave"
@@ -311,7 +312,7 @@ func (s Step) cell(who string) string {
 	var all []string
 	for _, c := range s.Cells {
 		if c.Who == who {
-			all = append(all, c.What)
+			all = append(all, oneLine(c.What))
 		}
 	}
 	return strings.Join(all, "; ")
@@ -346,6 +347,21 @@ func columnsText(steps []Step, columns []column) string {
 		})
 	}
 	return b.String()
+}
+
+// oneLine shows control characters instead of obeying them.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return '␊'
+		case r == '\t':
+			return '␉'
+		case unicode.IsControl(r):
+			return '�'
+		}
+		return r
+	}, s)
 }
 
 func clip(s string, width int) string {

@@ -110,7 +110,8 @@ func (c Contents) State(store string) State {
 const None = -1
 
 // Bounds is how much may go wrong, and how many take part. A zero field means
-// its default; None means none.
+// its default; None means none. A fault that was asked for, by a number above
+// zero, and found no place to strike makes the verdict vacuous.
 type Bounds struct {
 	Clients      int `json:"clients"`       // default 2
 	Attempts     int `json:"attempts"`      // of each client; default 2
@@ -121,6 +122,28 @@ type Bounds struct {
 	Duplicates   int `json:"duplicates"`    // requests that arrive twice; default none
 	Jumps        int `json:"jumps"`         // of the clock; default 2
 	CommitFaults int `json:"commit_faults"` // commits that err, in effect or not; default none
+}
+
+// named is the budgets that the caller asked for, as JSON spells them: one that
+// has no place to strike makes the verdict vacuous.
+func (b Bounds) named() []string {
+	var names []string
+	for _, f := range []struct {
+		n    int
+		name string
+	}{
+		{b.Crashes, "crashes"},
+		{b.LostAnswers, "lost_answers"},
+		{b.LostRequests, "lost_requests"},
+		{b.Duplicates, "duplicates"},
+		{b.Jumps, "jumps"},
+		{b.CommitFaults, "commit_faults"},
+	} {
+		if f.n > 0 {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // Limits of what a state has room for.
@@ -175,6 +198,10 @@ func (s *System) validate() error {
 		return lacks("Client is missing")
 	case s.Effects == nil:
 		return lacks("Effects is missing")
+	case s.Properties != nil && len(s.Properties) == 0:
+		return lacks("Properties is empty; nil means props.Pack()")
+	case s.MaxDelay < 0:
+		return lacks("MaxDelay is negative")
 	case len(s.Stores) > maxStores:
 		return lacks(fmt.Sprintf("at most %d stores were expected, found %d", maxStores, len(s.Stores)))
 	}

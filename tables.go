@@ -95,6 +95,20 @@ func (t *tables) close() {
 	}
 }
 
+// distinctOperations says whether effects and answers can be told to belong to
+// one operation or another.
+func (t *tables) distinctOperations() error {
+	for i := range t.bounds.Clients {
+		for j := range i {
+			a, b := t.operation(i), t.operation(j)
+			if a != b && (nameOf(a) == nameOf(b) || a.Body == b.Body) {
+				return fmt.Errorf("%w: system %q: clients %d and %d submit different operations, which need different names and bodies", ErrUsage, t.sys.Name, j+1, i+1)
+			}
+		}
+	}
+	return nil
+}
+
 // operation is what client i submits.
 func (t *tables) operation(i int) model.Operation { return t.sys.Client(i).Operation }
 
@@ -132,16 +146,15 @@ func (t *tables) timesIn(op uint32) []time.Time {
 		return times
 	}
 	times := []time.Time{}
-	if s, ok := t.values.Value(op).(storeOp).op.(StmtOp); ok {
-		for _, a := range s.Stmt.Set {
-			if at, ok := a.Value.(time.Time); ok {
-				times = append(times, at)
-			}
+	s, _ := t.values.Value(op).(storeOp).op.(StmtOp)
+	for _, a := range s.Stmt.Set {
+		if at, ok := a.Value.(time.Time); ok {
+			times = append(times, at)
 		}
-		for _, c := range s.Stmt.Where {
-			if at, ok := c.Value.(time.Time); ok {
-				times = append(times, at)
-			}
+	}
+	for _, c := range s.Stmt.Where {
+		if at, ok := c.Value.(time.Time); ok {
+			times = append(times, at)
 		}
 	}
 	t.stamps[op] = times
@@ -171,7 +184,8 @@ func (t *tables) effectsIn(shared []uint32) []model.Effect {
 		c.names = append(c.names, s.Name)
 		c.states = append(c.states, t.values.Value(shared[i]).(State))
 	}
-	found := slices.Clone(t.sys.Effects(c))
+	var found []model.Effect
+	callback("Effects", func() { found = slices.Clone(t.sys.Effects(c)) })
 	for i, e := range found {
 		if e.Operation == "" {
 			found[i].Operation = t.whose(e.Body)
@@ -207,7 +221,9 @@ func (t *tables) judge(state uint32, shared []uint32, end bool) props.Verdict {
 		return v
 	}
 	s := t.values.Value(state).(*props.State)
-	v := s.Judge(props.View{Effects: t.effectsIn(shared), End: end})
+	var v props.Verdict
+	view := props.View{Effects: t.effectsIn(shared), End: end}
+	callback("properties", func() { v = s.Judge(view) })
 	t.verdicts[k] = v
 	return v
 }
@@ -220,7 +236,11 @@ func (t *tables) observe(state, told uint32) uint32 {
 	if next, ok := t.observed[k]; ok {
 		return next
 	}
-	next := t.values.ID(t.values.Value(state).(*props.State).Observe(model.Told(t.values.Value(told).(toldValue))))
+	var after *props.State
+	callback("properties", func() {
+		after = t.values.Value(state).(*props.State).Observe(model.Told(t.values.Value(told).(toldValue)))
+	})
+	next := t.values.ID(after)
 	t.observed[k] = next
 	return next
 }
@@ -229,5 +249,5 @@ func (t *tables) observe(state, told uint32) uint32 {
 type toldValue model.Told
 
 func (v toldValue) String() string {
-	return fmt.Sprintf("client %d %s: %s -> %s", v.Client, v.Operation, v.Request, v.Answer)
+	return fmt.Sprintf("client %d %q: %s -> %s", v.Client, v.Operation, v.Request, v.Answer.Key())
 }

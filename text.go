@@ -36,7 +36,7 @@ func (r *Result) WriteText(out io.Writer, o TextOptions) error {
 	fmt.Fprintf(&b, "%s  %s", o.paint(colors[r.Verdict]+";"+bold, verdict), r.System)
 	switch r.Verdict {
 	case Violated:
-		fmt.Fprintf(&b, " breaks %s: %s\n\n", o.paint(bold, r.Story.Property), r.Story.Message)
+		fmt.Fprintf(&b, " breaks %s: %s\n\n", o.paint(bold, r.Story.Property), oneLine(r.Story.Message))
 		r.Story.write(&b, o)
 	case Holds:
 		fmt.Fprintf(&b, ": every behaviour within these bounds was tried; no property is broken\n")
@@ -58,13 +58,17 @@ func (r *Result) writeFacts(b *strings.Builder) {
 	for i, target := range r.JumpTargets {
 		row([]string{"clock jumps", ""}[min(i, 1)], "%s", target)
 	}
-	row("searched", "%s states, %s steps, %s executions, %s ends; reduction %s",
-		thousands(r.States), thousands(r.Steps), thousands(r.Executions), thousands(r.Ends), r.Reduction)
-	switch r.Verdict {
-	case Inconclusive:
+	if r.Reduction == "none" {
+		row("searched", "%s steps in %s executions, each followed to its end; reduction none", thousands(r.Steps), thousands(r.Executions))
+	} else {
+		row("searched", "%s states, %s steps, %s executions, %s ends; reduction %s",
+			thousands(r.States), thousands(r.Steps), thousands(r.Executions), thousands(r.Ends), r.Reduction)
+	}
+	switch {
+	case r.Verdict == Inconclusive && r.Reduction != "none":
 		row("got as far", "all executions with fewer than %d faults, and those with %d faults up to %d steps after the last fault; %s states wait",
 			r.Faults, r.Faults, r.Depth, thousands(r.Queue))
-	case Violated:
+	case r.Verdict == Violated:
 		row("", "the search stopped at the first violation: other stories may exist")
 	}
 	if r.Checked > 0 {
@@ -151,12 +155,12 @@ func (t *Trace) write(b *strings.Builder, o TextOptions) {
 		b.WriteString(row + "\n")
 	}
 	if t.Property != "" {
-		fmt.Fprintf(b, "\n%s %s: %s\n", o.paint(red, "✗"), t.Property, t.Message)
+		fmt.Fprintf(b, "\n%s %s: %s\n", o.paint(red, "✗"), t.Property, oneLine(t.Message))
 	}
 	if t.Need != nil {
 		b.WriteString("\nNecessary:\n")
 		for _, n := range t.Need {
-			fmt.Fprintf(b, "  %s\n", n)
+			fmt.Fprintf(b, "  %s\n", oneLine(n))
 		}
 		if len(t.Need) == 0 {
 			b.WriteString("  nothing: it ends badly also without any of its faults and switches\n")

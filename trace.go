@@ -40,11 +40,18 @@ type Trace struct {
 // ErrDiverged is a replay that could not go the way of the trace.
 var ErrDiverged = errors.New("the replay diverges from the trace")
 
-// WriteFile writes the trace as JSON. The file appears whole or not at all.
+// WriteFile writes the trace as JSON. A file appears whole or not at all; a
+// device or pipe is written to as it is.
 func (t *Trace) WriteFile(path string) error {
 	data, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
 		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, append(data, '\n'), 0o644)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -119,8 +126,16 @@ func (t *Trace) Choices() choice.Sequence {
 // can follow it. If the code now asks for something else than it did when the
 // trace was written, the error wraps [ErrDiverged] and names the first such
 // step. The stop is told the state after the last step; it may be nil.
-func Replay(sys System, t *Trace, until int, stop func(Snapshot)) (out *Trace, err error) {
-	defer recoverFault(&err)
+func Replay(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, error) {
+	var out *Trace
+	err := guarded(func() (err error) {
+		out, err = replayHere(sys, t, until, stop)
+		return err
+	})
+	return out, err
+}
+
+func replayHere(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, error) {
 	if err := sys.validate(); err != nil {
 		return nil, err
 	}
@@ -150,7 +165,10 @@ func Replay(sys System, t *Trace, until int, stop func(Snapshot)) (out *Trace, e
 		}
 		p.perform(acts[i], i, len(acts))
 	}
-	out = p.trace(t)
+	out := p.trace(t)
+	if until == len(t.Steps) && out.Property != t.Property {
+		return nil, fmt.Errorf("%w at its end: the trace breaks %q, the replay %q", ErrDiverged, t.Property, out.Property)
+	}
 	if out.Minimal = t.Minimal && len(p.steps) == len(t.Steps); !out.Minimal {
 		out.Need = nil
 	}

@@ -219,6 +219,9 @@ func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
 func (w *world) finish(v []uint32, c, s int, p *interleave.Parked) {
 	w.rollBack(v, c, s)
 	w.log.answered(c, s, p.Result)
+	if r, panicked := p.Result.(interleave.Panicked); panicked {
+		w.noted("a handler panicked: " + r.Value)
+	}
 	at := w.slot(c, s)
 	if s > 0 {
 		w.free(v, c, s) // nobody waits for the answer to a duplicate
@@ -267,7 +270,7 @@ func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
 			}
 		}
 	}
-	if len(w.others) == 0 && !(v[mine+slotSession+op.store] != 0 && op.op == interleave.Op(BeginOp{})) {
+	if len(w.others) == 0 && !(v[mine+slotSession+op.store] != 0 && NeedsTurn(op.op)) {
 		return false
 	}
 	var session State
@@ -287,11 +290,13 @@ func (w *world) told(v []uint32, c int, answer uint32) (id uint32, t toldValue) 
 		t.Client = c
 	}
 	t.Success = a.Status >= 200 && a.Status < 300
-	if w.sys.Success != nil {
-		t.Success = w.sys.Success(a)
-	}
-	if w.sys.ID != nil && t.Success {
-		t.ID = w.sys.ID(a)
-	}
+	callback("Success or ID", func() {
+		if w.sys.Success != nil {
+			t.Success = w.sys.Success(a)
+		}
+		if w.sys.ID != nil && t.Success {
+			t.ID = w.sys.ID(a)
+		}
+	})
 	return w.values.ID(t), t
 }

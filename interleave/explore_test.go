@@ -186,6 +186,14 @@ func TestSearchIsCutShort(t *testing.T) {
 	}
 }
 
+// TestViolationBeatsMemory: one found in the level in which memory ran out.
+func TestViolationBeatsMemory(t *testing.T) {
+	m := &counters{steps: []uint32{3}, bad: func(v []uint32) bool { return v[1] == 1 }}
+	if r := Explore(context.Background(), Config{Memory: 1}, m); r.Stop != Violation || len(r.Path) != 1 {
+		t.Errorf("%s after %v", r.Stop, r.Path)
+	}
+}
+
 // TestSamples: samples are paths that can be followed.
 func TestSamples(t *testing.T) {
 	m := &counters{steps: []uint32{3, 3}, faults: 1}

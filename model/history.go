@@ -9,7 +9,7 @@ type Effect struct {
 
 // Told is one answer that reached the client who waited for it.
 type Told struct {
-	Client    int // 0-based
+	Client    int // 0-based; only for properties of the whole history, 0 for others
 	Operation string
 	Request   Request
 	Answer    Answer

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 )
 
 // Server handles requests. Handle may be called from several goroutines.
@@ -72,19 +72,20 @@ func (a Answer) Replay() Answer {
 // Replayed says whether the answer has the replay mark.
 func (a Answer) Replayed() bool { return a.Header[ReplayHeader] == "true" }
 
-// String writes the answer unambiguously, on one line.
+// String is the answer for people to read.
 func (a Answer) String() string {
 	s := fmt.Sprintf("%d %s", a.Status, a.Body)
-	if strings.ContainsAny(a.Body, "\n\r") {
-		s = fmt.Sprintf("%d %q", a.Status, a.Body)
-	}
-	names := make([]string, 0, len(a.Header))
-	for name := range a.Header {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		s += fmt.Sprintf(" [%s: %s]", name, a.Header[name])
+	}
+	return s
+}
+
+// Key tells answers apart: equal keys mean equal answers.
+func (a Answer) Key() string {
+	s := fmt.Sprintf("%d %q", a.Status, a.Body)
+	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
+		s += fmt.Sprintf(" %q: %q", name, a.Header[name])
 	}
 	return s
 }

@@ -111,7 +111,7 @@ func (s *store) Counts() (statements, restores int) {
 
 // Waits is as in memory: transactions are serial.
 func (s *store) Waits(op interleave.Op, session exactlyone.State, others []exactlyone.State) bool {
-	return len(others) > 0 || session != nil && op == interleave.Op(exactlyone.BeginOp{})
+	return exactlyone.SerialWaits(op, session, others)
 }
 
 func (s *store) Do(shared, session exactlyone.State, op interleave.Op, _ time.Time) (exactlyone.State, exactlyone.State, exactlyone.Reply) {

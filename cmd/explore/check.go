@@ -24,24 +24,24 @@ type checkFlags struct {
 
 // boundFlag is a flag that sets one bound.
 type boundFlag struct {
-	flag, name string // on the command line, in JSON
-	n          *int
-	def        int
-	usage      string
+	flag  string
+	n     *int
+	def   int
+	usage string
 }
 
 func (f *checkFlags) boundFlags() []boundFlag {
 	b := &f.bounds
 	return []boundFlag{
-		{"clients", "clients", &b.Clients, 2, "clients, all submitting the same report"},
-		{"attempts", "attempts", &b.Attempts, 2, "requests each client sends at most"},
-		{"nodes", "nodes", &b.Nodes, 1, "server processes"},
-		{"crashes", "crashes", &b.Crashes, 1, "crashes of a server process at most"},
-		{"lost", "lost_answers", &b.LostAnswers, 1, "answers lost at most"},
-		{"lost-requests", "lost_requests", &b.LostRequests, 0, "requests lost at most"},
-		{"duplicates", "duplicates", &b.Duplicates, 0, "requests that arrive twice at most"},
-		{"jumps", "jumps", &b.Jumps, 2, "jumps of the clock at most"},
-		{"commit-faults", "commit_faults", &b.CommitFaults, 0, "commits that err, in effect or not, at most"},
+		{"clients", &b.Clients, 2, "clients, all submitting the same report"},
+		{"attempts", &b.Attempts, 2, "requests each client sends at most"},
+		{"nodes", &b.Nodes, 1, "server processes"},
+		{"crashes", &b.Crashes, 1, "crashes of a server process at most"},
+		{"lost", &b.LostAnswers, 1, "answers lost at most"},
+		{"lost-requests", &b.LostRequests, 0, "requests lost at most"},
+		{"duplicates", &b.Duplicates, 0, "requests that arrive twice at most"},
+		{"jumps", &b.Jumps, 2, "jumps of the clock at most"},
+		{"commit-faults", &b.CommitFaults, 0, "commits that err, in effect or not, at most"},
 	}
 }
 
@@ -114,28 +114,28 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if f.workers < 0 {
 		return fmt.Errorf("--workers %d: 0 or more was expected", f.workers)
 	}
-	bounds, named, err := f.boundsGiven(cmd)
+	bounds, err := f.boundsGiven(cmd)
 	if err != nil {
 		return err
 	}
 	progress := newProgress(cmd.ErrOrStderr())
 	result, err := exactlyone.Run(cmd.Context(), sys, bounds, exactlyone.Options{
-		Reduction: f.reduction, Workers: f.workers, Memory: memory, Seed: f.seed, Named: named, Progress: progress.show,
+		Reduction: f.reduction, Workers: f.workers, Memory: memory, Seed: f.seed, Progress: progress.show,
 	})
 	progress.clear()
 	if err != nil {
 		return err
 	}
-	replay, err := f.save(result, writer)
-	if err != nil {
-		return err
-	}
+	replay, unsaved := f.save(result, writer)
 	if f.format == "json" {
 		err = writeJSON(cmd.OutOrStdout(), result, progress.seconds())
 	} else {
 		err = result.WriteText(cmd.OutOrStdout(), exactlyone.TextOptions{Color: colored(cmd.OutOrStdout()), Replay: replay})
 	}
-	return errors.Join(err, codeOf(result.Verdict))
+	if err := errors.Join(err, unsaved); err != nil {
+		return err
+	}
+	return codeOf(result.Verdict)
 }
 
 // codeOf is the exit code of a verdict.
@@ -149,20 +149,25 @@ func codeOf(v exactlyone.Verdict) error {
 	return exit(exitUnknown)
 }
 
-// boundsGiven is the bounds, and those faults that the user asked for by name.
-func (f *checkFlags) boundsGiven(cmd *cobra.Command) (b exactlyone.Bounds, named []string, err error) {
+// boundsGiven is the bounds with those left out that the user left out: what
+// was asked for by name must find a place to strike.
+func (f *checkFlags) boundsGiven(cmd *cobra.Command) (exactlyone.Bounds, error) {
 	for _, flag := range f.boundFlags() {
-		if *flag.n < 0 || *flag.n == 0 && (flag.flag == "clients" || flag.flag == "attempts" || flag.flag == "nodes") {
-			return b, nil, fmt.Errorf("--%s %d: a larger number was expected", flag.flag, *flag.n)
+		least := 0
+		if flag.flag == "clients" || flag.flag == "attempts" || flag.flag == "nodes" {
+			least = 1
 		}
-		if cmd.Flags().Changed(flag.flag) && *flag.n > 0 {
-			named = append(named, flag.name)
+		if *flag.n < least {
+			return f.bounds, fmt.Errorf("--%s %d: %d or more was expected", flag.flag, *flag.n, least)
 		}
-		if *flag.n == 0 {
+		switch {
+		case !cmd.Flags().Changed(flag.flag):
+			*flag.n = 0
+		case *flag.n == 0:
 			*flag.n = exactlyone.None
 		}
 	}
-	return f.bounds, named, nil
+	return f.bounds, nil
 }
 
 // save writes the story to a file and returns the command that replays it.
@@ -171,14 +176,25 @@ func (f *checkFlags) save(r *exactlyone.Result, writer string) (replay string, e
 		return "", nil
 	}
 	path := f.out
-	if path == "" {
+	switch path {
+	case "":
 		path = writer + ".trace.json"
+	case "-":
+		return "", fmt.Errorf(`--out -: a file was expected; --format json prints the story`)
 	}
 	r.Story.Key, r.Story.Store = f.key, f.store
 	if err := r.Story.WriteFile(path); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
-	return fmt.Sprintf("%s replay %s", program(), path), nil
+	return fmt.Sprintf("%s replay %s", program(), quoted(path)), nil
+}
+
+// quoted is a path as a shell takes it.
+func quoted(path string) string {
+	if strings.ContainsAny(path, " \t\n'\"\\$`!*?[](){}<>|&;~#") || strings.HasPrefix(path, "-") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // writeJSON writes the same facts as the text.

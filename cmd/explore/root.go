@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.Is(err, syscall.EPIPE):
 		return exitOK // the reader has seen enough
 	}
-	text := strings.Replace(err.Error(), exactlyone.ErrUsage.Error()+": ", "", 1)
+	text := strings.ReplaceAll(err.Error(), exactlyone.ErrUsage.Error()+": ", "")
 	_, _ = fmt.Fprintf(stderr, "explore: %s\n", text)
 	return exitUsage
 }
