@@ -191,7 +191,7 @@ func (p *program) drawClients(d dice) {
 		Key:       []model.KeySource{model.KeyNone, model.KeyPerAttempt, model.KeyPerAttempt, model.KeyToolCall}[d.IntN(4)],
 		Backoff:   time.Duration(d.number(0, 0, 1, 10)) * time.Second,
 	}
-	same := d.oneIn(2) || d.oneIn(2)
+	same := !d.oneIn(4)
 	for i := range p.bounds.Clients {
 		if !same {
 			c.Operation.Name, c.Operation.Body = fmt.Sprint("operation ", i), fmt.Sprint("body", i)
