@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"exactlyone/choice"
 	"exactlyone/interleave"
 )
 
@@ -111,45 +110,6 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 
 // samples is how many executions of a search are run again for real.
 const samples = 100
-
-// guarded calls f in a goroutine of its own and turns a panic that reports a
-// fault of the code under test into an error. Any other panic goes on.
-func guarded(f func() error) error {
-	err, done := interleave.ErrGoexit, make(chan any)
-	go func() {
-		defer func() { done <- recover() }()
-		err = f()
-	}()
-	switch r := (<-done).(type) {
-	case nil:
-	case error:
-		for _, fault := range codeFaults {
-			if errors.Is(r, fault) {
-				return r
-			}
-		}
-		panic(r)
-	default:
-		panic(r)
-	}
-	return err
-}
-
-// codeFaults are what can be wrong with the code under test.
-var codeFaults = []error{
-	interleave.ErrNondeterministic, interleave.ErrEndless, interleave.ErrAbandoned, interleave.ErrGoexit, interleave.ErrTooMany,
-	ErrUsage, ErrRefuted,
-}
-
-// callback runs a function of the system and names it if it panics.
-func callback(name string, f func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			panic(fmt.Errorf("%w: the system's %s panicked: %v", ErrUsage, name, r))
-		}
-	}()
-	f()
-}
 
 // parseReduction reads the option of that name.
 func parseReduction(text string) (r reductions, visited bool, err error) {
@@ -331,99 +291,6 @@ func (r *run) least(report interleave.Report) (path []interleave.Action, minimal
 		}
 	}
 	return report.Path, false
-}
-
-// ErrRefuted is a system that is not what it was declared to be.
-var ErrRefuted = errors.New("the declaration Stateless is wrong")
-
-// runForReal runs sampled executions again, live and to their ends, and
-// compares each step with what the search took for granted: that the code is
-// deterministic, and that a stateless server keeps nothing between requests.
-// After the sampled part one goes on in the plainest way, another at random.
-func (r *run) runForReal(res *Result, sampled [][]interleave.Action) error {
-	for i, path := range sampled {
-		random := choice.NewRandom(r.o.Seed<<16 + uint64(i))
-		for _, src := range []choice.Source{&choice.Replay{}, random} {
-			if r.ctx.Err() != nil && res.Checked > 0 {
-				return nil
-			}
-			p := newPerformance(newLive(r.tables))
-			if err := errors.Join(r.lockstep(p, path, src), p.w.live.end()); err != nil {
-				return err
-			}
-			res.Checked++
-		}
-	}
-	return nil
-}
-
-// lockstep performs a path live, beside a world that knows only what the search
-// learned, and goes on to the end as src says; nil means not at all.
-func (r *run) lockstep(p *performance, path []interleave.Action, src choice.Source) error {
-	learned := newPerformance(r.learnedWorld())
-	for _, a := range path {
-		if err := r.both(p, learned, a); err != nil {
-			return err
-		}
-	}
-	for src != nil && learned.broken == 0 {
-		acts := learned.enabled()
-		if len(acts) == 0 || len(learned.steps) > interleave.MaxHistory {
-			break
-		}
-		i := src.Choose(len(acts), "next")
-		if _, plain := src.(*choice.Replay); plain && acts[0].Fault() {
-			break
-		}
-		if err := r.both(p, learned, acts[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// learnedWorld knows what the search learned, and leaves nothing out.
-func (r *run) learnedWorld() *world {
-	if r.learned == nil {
-		r.learned = newWorld(r.tables, reductions{})
-		r.learned.last = true
-	}
-	return r.learned
-}
-
-// both performs one action in two worlds, and compares where everybody stands
-// then.
-func (r *run) both(live, learned *performance, a interleave.Action) error {
-	acts := live.enabled()
-	i := slices.Index(acts, a)
-	if i >= 0 {
-		live.perform(a, i, len(acts))
-		learned.perform(a, i, len(acts))
-		if live.stands() == learned.stands() {
-			return nil
-		}
-	}
-	step := len(learned.steps)
-	if r.sys.Stateless {
-		return fmt.Errorf("%w, or the code is not deterministic: in step %d of an execution it went another way than the same request did alone.\nFor real:\n%sAlone:\n%s",
-			ErrRefuted, step, live.stands(), learned.stands())
-	}
-	return fmt.Errorf("%w: in step %d of an execution it went another way than before.\nNow:\n%sBefore:\n%s",
-		interleave.ErrNondeterministic, step, live.stands(), learned.stands())
-}
-
-// stands is a text of what everybody is doing, what is stored and what is
-// broken.
-func (p *performance) stands() string {
-	var b strings.Builder
-	all := p.snapshot()
-	for _, s := range slices.Concat(all.Stands, all.Stores, all.Open) {
-		fmt.Fprintf(&b, "  %s %s\n", s.Name, s.Text)
-	}
-	if property, message := p.verdict(); property != "" {
-		fmt.Fprintf(&b, "  %s is broken: %s\n", property, message)
-	}
-	return b.String()
 }
 
 func byteText(n int64) string {

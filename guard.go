@@ -1,0 +1,47 @@
+package exactlyone
+
+import (
+	"errors"
+	"fmt"
+
+	"exactlyone/interleave"
+)
+
+// guarded calls f in a goroutine of its own and turns a panic that reports a
+// fault of the code under test into an error. Any other panic goes on.
+func guarded(f func() error) error {
+	err, done := interleave.ErrGoexit, make(chan any)
+	go func() {
+		defer func() { done <- recover() }()
+		err = f()
+	}()
+	switch r := (<-done).(type) {
+	case nil:
+	case error:
+		for _, fault := range codeFaults {
+			if errors.Is(r, fault) {
+				return r
+			}
+		}
+		panic(r)
+	default:
+		panic(r)
+	}
+	return err
+}
+
+// codeFaults are what can be wrong with the code under test.
+var codeFaults = []error{
+	interleave.ErrNondeterministic, interleave.ErrEndless, interleave.ErrAbandoned, interleave.ErrGoexit, interleave.ErrTooMany,
+	ErrUsage, ErrRefuted,
+}
+
+// callback runs a function of the system and names it if it panics.
+func callback(name string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			panic(fmt.Errorf("%w: the system's %s panicked: %v", ErrUsage, name, r))
+		}
+	}()
+	f()
+}
