@@ -18,7 +18,7 @@ func (r *CrowdResult) WriteText(w io.Writer, show string) error {
 	if r.Budget > 0 {
 		budget = fmt.Sprintf("retry budget of %g tokens", r.Budget)
 	}
-	fmt.Fprintf(&b, "A server that takes %v a request, %d waiting at most; clients wait %v for an answer; %s;\n%d repetitions, seed %d, until %v.\n",
+	fmt.Fprintf(&b, "A server that takes %v a request, %d waiting at most; clients wait %v for an answer; %s;\nrepetitions: %d, seed: %d, cut off at %v.\n",
 		r.Service, r.Queue, r.Timeout, budget, r.Repetitions, r.Seed, r.Limit)
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if show == Done {
@@ -49,7 +49,7 @@ func (r *CrowdResult) WriteText(w io.Writer, show string) error {
 // time shows the time, or how many repetitions met the limit.
 func (c *CrowdCell) time() string {
 	if c.Limited > 0 {
-		return fmt.Sprintf("%d of %d never end", c.Limited, c.Time.N)
+		return fmt.Sprintf("%d of %d cut off", c.Limited, c.Time.N)
 	}
 	return c.Time.plusMinus()
 }
@@ -104,7 +104,7 @@ func (r *CrowdResult) WriteCSV(w io.Writer, show string) error {
 		cw.Flush()
 		return cw.Error()
 	}
-	head := []string{"strategy", "clients", "repetitions", "never_end"}
+	head := []string{"strategy", "clients", "repetitions", "cut_off"}
 	for _, name := range []string{"done", "gave_up", "time_ms", "requests", "write_calls", "refused", "timed_out", "wasted", "extra_writes"} {
 		head = append(head, csvNames(name)...)
 	}

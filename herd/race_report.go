@@ -25,7 +25,7 @@ func (r *RaceResult) WriteText(w io.Writer, show string) error {
 }
 
 func (r *RaceResult) meansText(b *strings.Builder) {
-	fmt.Fprintf(b, "Write calls and time until the last client is done; %d repetitions, seed %d.\n", r.Repetitions, r.Seed)
+	fmt.Fprintf(b, "Write calls and time until the last client is done; repetitions: %d, seed: %d.\n", r.Repetitions, r.Seed)
 	if r.Repetitions > 1 {
 		fmt.Fprintf(b, "±: %s.\n", Assumption)
 	}
@@ -79,7 +79,7 @@ func (r *RaceResult) most() []*RaceCell {
 }
 
 func (r *RaceResult) arrivalsText(b *strings.Builder) {
-	fmt.Fprintf(b, "Write calls that arrive over time, from 0 to the last one; %d repetitions, seed %d.\n\n", r.Repetitions, r.Seed)
+	fmt.Fprintf(b, "Write calls that arrive over time, from 0 to the last one; repetitions: %d, seed: %d.\n\n", r.Repetitions, r.Seed)
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "strategy\tclients\tlast\tcalls/ms at most\tarrivals")
 	for _, c := range r.most() {

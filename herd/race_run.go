@@ -3,6 +3,7 @@ package herd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"exactlyone/retry"
@@ -84,6 +85,16 @@ func (r Race) check() error {
 	for _, n := range r.Clients {
 		if n < 1 || n > mostClients {
 			return fmt.Errorf("clients: 1 to %d was expected, not %d", mostClients, n)
+		}
+	}
+	for i, n := range r.Clients {
+		if slices.Contains(r.Clients[:i], n) {
+			return fmt.Errorf("clients: %d is named twice", n)
+		}
+	}
+	for i, s := range r.Strategies {
+		if slices.Contains(r.Strategies[:i], s) {
+			return fmt.Errorf("strategies: %s is named twice", s)
 		}
 	}
 	switch {

@@ -120,7 +120,7 @@ func straightLine(r *race, random stream, clients int) (calls, end int64) {
 }
 
 // TestPublished: with the defaults, at most 5 of 36 published means lie
-// outside their own 95 % limits (more have a chance of 3 % if the means were
+// outside their own 95 % limits (more have a chance of 1 % if the means are
 // independent), and none outside 3.2 errors, which is 95 % for all 36
 // together (Bonferroni).
 func TestPublished(t *testing.T) {

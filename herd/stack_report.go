@@ -29,7 +29,7 @@ func (r *StackResult) WriteText(w io.Writer, _ string) error {
 	if r.Budget > 0 {
 		budget = fmt.Sprintf("a retry budget of %g tokens in each layer", r.Budget)
 	}
-	fmt.Fprintf(&b, "%d layers that retry above a backend that fails; %d requests of users, one every %v; %s; seed %d.\n\n",
+	fmt.Fprintf(&b, "%d layers that retry above a backend that fails; %d requests of users, one every %v; %s; seed: %d.\n\n",
 		len(r.Attempts), r.Requests, r.Every, budget, r.Seed)
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, "\tattempts\tcalls into it\tper request\tretries refused")

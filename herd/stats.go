@@ -19,8 +19,9 @@ func estimate(values []float64) Estimate {
 	m := Estimate{N: len(values)}
 	n := float64(m.N)
 	for _, v := range values {
-		m.Mean += v / n
+		m.Mean += v // a sum of whole numbers is exact
 	}
+	m.Mean /= n
 	if m.N < 2 {
 		return m
 	}
