@@ -109,7 +109,8 @@ func (c *CrowdCell) sum(tallies []tally) {
 
 // check refuses what cannot be run.
 func (c Crowd) check() error {
-	r := Race{Clients: c.Clients, Strategies: c.Strategies, Repetitions: c.Repetitions,
+	r := Race{
+		Clients: c.Clients, Strategies: c.Strategies, Repetitions: c.Repetitions,
 		Base: c.Base, Cap: c.Cap, DelayMean: c.DelayMean, FirstRetry: c.FirstRetry,
 	}
 	if err := r.check(); err != nil {

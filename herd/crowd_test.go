@@ -36,9 +36,13 @@ func TestCrowdByHand(t *testing.T) {
 		{"two", Crowd{}, retry.None, 2, tally{done: 2, requests: 6, writes: 3, end: 90 * ms}},
 		{"two wait", Crowd{}, retry.Exponential, 2, tally{done: 2, requests: 6, writes: 3, end: 100 * ms}},
 		{"no time at all", Crowd{Service: -1}, retry.None, 3, tally{done: 3, requests: 12, writes: 6, end: 120 * ms}},
-		{"collapse", Crowd{Service: 150 * time.Millisecond, Limit: time.Second}, retry.None, 1,
+		{
+			"collapse",
+			Crowd{Service: 150 * time.Millisecond, Limit: time.Second},
+			retry.None, 1,
 			// Given up at 100, 200, …, 1000; there at 10, 110, …, 910; served at 160, 310, 460, 610, 760, 910.
-			tally{requests: 10, overtime: 10, wasted: 6, end: 1000 * ms}},
+			tally{requests: 10, overtime: 10, wasted: 6, end: 1000 * ms},
+		},
 		// Round 1 leaves two; the one token lets the first of them try again, the other gives up.
 		{"budget", Crowd{Service: -1, Budget: 1}, retry.None, 3, tally{done: 2, gaveUp: 1, requests: 8, writes: 4, end: 80 * ms}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // WriteSVG draws Means or Arrivals.
@@ -52,11 +53,12 @@ func (r *RaceResult) arrivalsSVG(w io.Writer) error {
 		p.text(24, y+48, `fill="#555" font-size="12"`, short(float64(c.Clients))+" clients")
 		p.line(xs.from, y, xs.to, y, `stroke="#ddd"`)
 		p.text(xs.from-8, y+5, `text-anchor="end" fill="#555" font-size="12"`, fmt.Sprintf("%.2g/ms", most))
-		path := fmt.Sprintf("M%s %s", coordinate(xs.from), coordinate(ys.from))
+		var path strings.Builder
+		fmt.Fprintf(&path, "M%s %s", coordinate(xs.from), coordinate(ys.from))
 		for j, n := range counts {
-			path += fmt.Sprintf("V%sH%s", coordinate(ys.at(float64(n)/width/float64(r.Repetitions))), coordinate(xs.at(float64(j+1)*width)))
+			fmt.Fprintf(&path, "V%sH%s", coordinate(ys.at(float64(n)/width/float64(r.Repetitions))), coordinate(xs.at(float64(j+1)*width)))
 		}
-		p.add(`<path d="%sV%sZ" fill="%s"/>`, path, coordinate(ys.from), color(i))
+		p.add(`<path d="%sV%sZ" fill="%s"/>`, &path, coordinate(ys.from), color(i))
 		p.bottomAxis(xs, y+height, xs.ticks(), shortTime)
 	}
 	p.text(24, top+step*float64(len(cells))+14, `fill="#555" font-size="12"`,
