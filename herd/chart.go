@@ -48,9 +48,10 @@ func (p *picture) panel(x, y, width, height float64, title string, lines []line,
 		for j, e := range l.estimates {
 			cx, cy := xs.at(l.clients[j]), ys.at(e.Mean)
 			points = append(points, cx, cy)
-			if e.N > 1 && e.Low > 0 {
+			if e.N > 1 {
 				p.line(cx, ys.at(e.Low), cx, ys.at(e.High), fmt.Sprintf(`stroke="%s" stroke-width="5" opacity="0.45"`, color(i)))
 			}
+			p.add(`<circle cx="%s" cy="%s" r="2.5" fill="%s"/>`, coordinate(cx), coordinate(cy), color(i))
 			if v := l.published[j]; !math.IsNaN(v) {
 				p.add(`<circle cx="%s" cy="%s" r="5" fill="none" stroke="%s"/>`, coordinate(cx), coordinate(ys.at(v)), color(i))
 			}

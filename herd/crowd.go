@@ -270,7 +270,6 @@ func (c *crowd) fail(at int64, client int32) {
 	}
 	cu.wait = c.backoff.Wait(c.FirstRetry+cu.failures, cu.wait, c.random.uniform)
 	cu.failures++
-	cu.number++ // the answer, should it still come, is late
 	c.send(at+int64(cu.wait), client, false, 0)
 }
 

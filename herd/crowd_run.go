@@ -10,9 +10,9 @@ import (
 
 // CrowdResult is what a crowd came to, in the order strategies × clients.
 type CrowdResult struct {
-	Crowd       `json:"-"`
-	Cells       []CrowdCell `json:"cells"` // those whose repetitions are all done
-	Interrupted bool        `json:"interrupted"`
+	Crowd
+	Cells       []CrowdCell // those whose repetitions are all done
+	Interrupted bool
 }
 
 // CrowdCell is one strategy with one number of clients. Estimates are of

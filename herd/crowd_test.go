@@ -116,6 +116,15 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestSuccessEarns: of five tokens the second client takes one, after the
+// first one's success has found the bucket full; its own brings a tenth back.
+func TestSuccessEarns(t *testing.T) {
+	sim := &crowd{Crowd: Crowd{Service: -1, DelaySD: -1, Budget: 5}.withDefaults()}
+	if _, ok := sim.run(context.Background(), newStream(0, "", 0, 0), 2); !ok || sim.budget.tokens != 4.1 {
+		t.Errorf("%v tokens left, want 4.1", sim.budget.tokens)
+	}
+}
+
 func TestBucket(t *testing.T) {
 	b := newBucket(2)
 	got := []bool{b.take(), b.take(), b.take()}

@@ -14,6 +14,7 @@ func (r *RaceResult) WriteSVG(w io.Writer, show string) error {
 	}
 	var calls, times []line
 	var names []string
+	circles := false
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if len(names) == 0 || names[len(names)-1] != string(c.Strategy) {
@@ -21,7 +22,7 @@ func (r *RaceResult) WriteSVG(w io.Writer, show string) error {
 		}
 		publishedCalls, publishedTime := math.NaN(), math.NaN()
 		if a, b, ok := r.Against(c); ok {
-			publishedCalls, publishedTime = a.Published, b.Published
+			publishedCalls, publishedTime, circles = a.Published, b.Published, true
 		}
 		calls[len(calls)-1].put(c.Clients, c.Calls, publishedCalls)
 		times[len(times)-1].put(c.Clients, c.Time, publishedTime)
@@ -31,7 +32,7 @@ func (r *RaceResult) WriteSVG(w io.Writer, show string) error {
 	p.panel(86, 104, 370, 310, "write calls", calls, short)
 	p.panel(566, 104, 370, 310, "time until all are done", times, shortTime)
 	note := fmt.Sprintf("Means of %d repetitions; bars: 95 %% intervals (Student's t).", r.Repetitions)
-	if r.comparable() {
+	if circles {
 		note += " Circles: published means."
 	}
 	p.text(24, 484, `fill="#555" font-size="12"`, note)

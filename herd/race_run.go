@@ -11,9 +11,9 @@ import (
 
 // RaceResult is what a race came to, in the order strategies × clients.
 type RaceResult struct {
-	Race        `json:"-"`
-	Cells       []RaceCell `json:"cells"` // those whose repetitions are all done
-	Interrupted bool       `json:"interrupted"`
+	Race
+	Cells       []RaceCell // those whose repetitions are all done
+	Interrupted bool
 }
 
 // RaceCell is one strategy with one number of clients.

@@ -24,7 +24,7 @@ type Stack struct {
 
 // StackResult is what a stack came to.
 type StackResult struct {
-	Stack       `json:"-"`
+	Stack
 	Calls       []int64   // into each layer; the last number is the backend's
 	Refused     []int64   // retries that each layer's budget refused
 	Time        Estimate  // ms until a user's request failed

@@ -12,7 +12,8 @@ import (
 // apart, in an order for lines on white.
 var colors = []string{"#000000", "#d55e00", "#e69f00", "#009e73", "#0072b2", "#cc79a7", "#56b4e9"}
 
-// picture is an SVG that is being drawn.
+// picture is an SVG that is being drawn. All texts in it are our own and need
+// no escaping.
 type picture struct{ strings.Builder }
 
 func (p *picture) add(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -22,7 +23,7 @@ func newPicture(width, height int, title string) *picture {
 	p := new(picture)
 	p.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="13" fill="#222">`,
 		width, height, width, height)
-	p.add(`<title>%s</title>`, escape(title))
+	p.add(`<title>%s</title>`, title)
 	p.add(`<rect width="100%%" height="100%%" fill="#fff"/>`)
 	p.text(24, 30, `font-size="17" font-weight="600"`, title)
 	return p
@@ -36,7 +37,7 @@ func (p *picture) writeTo(w io.Writer) error {
 }
 
 func (p *picture) text(x, y float64, attributes, text string) {
-	p.add(`<text x="%s" y="%s" %s>%s</text>`, coordinate(x), coordinate(y), attributes, escape(text))
+	p.add(`<text x="%s" y="%s" %s>%s</text>`, coordinate(x), coordinate(y), attributes, text)
 }
 
 func (p *picture) line(x1, y1, x2, y2 float64, attributes string) {
@@ -65,10 +66,6 @@ func color(i int) string { return colors[i%len(colors)] }
 
 func coordinate(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
-}
-
-func escape(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(text)
 }
 
 // scale maps values to coordinates.
