@@ -24,7 +24,7 @@ type Crowd struct {
 	Service     time.Duration    // to carry out a request; 0 means 2 ms, below 0 no time at all
 	Queue       int              // requests that wait at most; 0 means 100
 	Timeout     time.Duration    // how long a client waits for an answer; 0 means 100 ms
-	Limit       time.Duration    // end of the simulation; 0 means 1 min
+	Limit       time.Duration    // end of the simulation; 0 means 30 s
 	Budget      float64          // tokens of the retry budget that all clients share; 0 means no budget
 	Seed        uint64
 	Workers     int // threads; 0 means one a core; the results do not depend on it
@@ -50,7 +50,7 @@ func (c Crowd) withDefaults() Crowd {
 	c.Service = max(c.Service, 0)
 	set(&c.Queue, 100)
 	set(&c.Timeout, 100*time.Millisecond)
-	set(&c.Limit, time.Minute)
+	set(&c.Limit, 30*time.Second)
 	return c
 }
 

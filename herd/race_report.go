@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -33,7 +34,11 @@ func (r *RaceResult) meansText(b *strings.Builder) {
 	within, compared := 0, 0
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	head := "strategy\tclients\twrite calls\ttime, ms"
-	if r.comparable() {
+	anyPublished := slices.ContainsFunc(r.Cells, func(c RaceCell) bool {
+		_, _, ok := r.Against(&c)
+		return ok
+	})
+	if anyPublished {
 		head = "strategy\tclients\twrite calls\tpublished\ttime, ms\tpublished"
 	}
 	_, _ = fmt.Fprintln(tw, head)
@@ -41,7 +46,7 @@ func (r *RaceResult) meansText(b *strings.Builder) {
 		c := &r.Cells[i]
 		calls, time, ok := r.Against(c)
 		row := []string{string(c.Strategy), strconv.Itoa(c.Clients), c.Calls.plusMinus(), c.Time.plusMinus()}
-		if r.comparable() {
+		if anyPublished {
 			row = []string{row[0], row[1], row[2], "", row[3], ""}
 		}
 		if ok {

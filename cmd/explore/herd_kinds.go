@@ -41,7 +41,7 @@ and each success brings back a tenth of one; who finds none gives up.`,
 	fl.DurationVar(&f.service, "service", 2*time.Millisecond, "time the server takes for a request; 0 for none, as in explore herd")
 	fl.IntVar(&f.queue, "queue", 100, "requests that wait at the server at most")
 	fl.DurationVar(&f.timeout, "timeout", 100*time.Millisecond, "how long a client waits for an answer")
-	fl.DurationVar(&f.limit, "limit", time.Minute, "virtual time after which a repetition is stopped")
+	fl.DurationVar(&f.limit, "limit", 30*time.Second, "virtual time after which a repetition is stopped")
 	fl.Float64Var(&f.budget, "budget", 0, "tokens of the retry budget; 0 for no budget")
 	f.outputFlags(cmd, herd.Means, herd.Done)
 	return cmd
