@@ -25,17 +25,29 @@ func newProgress(stderr io.Writer) *progress {
 }
 
 func (p *progress) show(s exactlyone.Progress) {
-	if p.to == nil {
+	if !p.due() {
 		return
 	}
-	now := time.Now()
-	if now.Sub(p.start) < 2*time.Second || now.Sub(p.last) < 200*time.Millisecond {
-		return
-	}
-	p.last, p.shown = now, true
-	rate := float64(s.Steps) / now.Sub(p.start).Seconds()
+	rate := float64(s.Steps) / p.last.Sub(p.start).Seconds()
 	_, _ = fmt.Fprintf(p.to, "\r\x1b[K%d states, %d waiting; %d faults, %d steps deep; %.1f million steps/s",
 		s.States, s.Queue, s.Faults, s.Depth, rate/1e6)
+}
+
+// repetitions shows how many of a simulation's are done.
+func (p *progress) repetitions(done, total int) {
+	if p.due() {
+		_, _ = fmt.Fprintf(p.to, "\r\x1b[K%d of %d repetitions", done, total)
+	}
+}
+
+// due reports whether it is time for another line.
+func (p *progress) due() bool {
+	now := time.Now()
+	if p.to == nil || now.Sub(p.start) < 2*time.Second || now.Sub(p.last) < 200*time.Millisecond {
+		return false
+	}
+	p.last, p.shown = now, true
+	return true
 }
 
 // clear wipes the line away before the report.

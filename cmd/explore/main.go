@@ -4,6 +4,7 @@
 //	explore check key_split     the smallest story in which it does not
 //	explore replay FILE         that story once more, for real
 //	explore list                the writers there are
+//	explore herd                many clients that retry at once, simulated
 //
 // It exits with 0 if no property is broken, 1 if one is, 2 for wrong usage or
 // input, and 3 if the search was cut short or something never happened that

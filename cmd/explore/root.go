@@ -63,13 +63,14 @@ Exit status: 0 no property is broken, 1 one is, 2 wrong usage or input,
 		Example: `  explore check key_split                  two requests at once
   explore check key_split --clients 1      one client and a crash
   explore check key_atomic --store sqlite  all behaviours, on a real database
-  explore replay key_split.trace.json      the story once more, for real`,
+  explore replay key_split.trace.json      the story once more, for real
+  explore herd                             many clients that retry at once, simulated`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newCheck(), newReplay(), newList())
+	root.AddCommand(newCheck(), newReplay(), newList(), newHerd())
 	return root
 }
 

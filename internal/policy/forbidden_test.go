@@ -31,7 +31,7 @@ var bans = []ban{
 		"wait on a clock.Clock",
 	},
 	{"math/rand", nil, []string{"choice/random.go"}, "draw from a choice.Source"},
-	{"math/rand/v2", nil, []string{"choice/random.go"}, "draw from a choice.Source"},
+	{"math/rand/v2", nil, []string{"choice/random.go", "herd/rand.go"}, "draw from a choice.Source"},
 	{"os", []string{"Exit"}, []string{"cmd/*/main.go"}, "return an error to main"},
 	{"log", []string{"Fatal", "Fatalf", "Fatalln"}, nil, "return an error to main"},
 }

@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"choice":     nil,
 	"clock":      nil,
 	"retry":      {"clock"},
+	"herd":       {"retry"},
 	"model":      {"clock", "retry"},
 	"interleave": {"choice", "clock"},
 	"props":      {"model"},
@@ -37,7 +38,7 @@ var mayImport = map[string][]string{
 	"stats":  {"gonum.org/v1/gonum/..."},
 	"flake":  {"ingest", "stats"},
 
-	"cmd/explore":   {"exactlyone", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/flakestat": {"flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"internal/policy": nil,
