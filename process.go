@@ -86,8 +86,9 @@ func (p *clientProcess) Handle(_ int, event any) []interleave.Parked {
 	return parked
 }
 
-// State is all that [model.Client.Run] remembers: how many requests it has
-// sent, and so how long it waits next, and what it is about to do.
+// State is all that [model.Client.Run] remembers if the client has no policy of
+// its own: how many requests it has sent, and so how long it waits next, and
+// what it is about to do.
 func (p *clientProcess) State() string {
 	return fmt.Sprintf("%d %s", p.sent, p.tasks.Parked()[0])
 }

@@ -35,7 +35,7 @@ type Cache[V any] struct {
 type entry[V any] struct {
 	key   string
 	value V
-	at    time.Time
+	asked mark
 }
 
 // NewCache is an empty cache.
@@ -58,14 +58,30 @@ func (c *Cache[V]) Do(key string, readOnly bool, call func() (V, error)) (value 
 		value, err = call()
 		return value, false, err
 	}
-	value, hit, changes := c.get(key)
-	if hit {
+	asked := c.mark()
+	if value, hit = c.get(key, asked); hit {
 		return value, true, nil
 	}
 	if value, err = call(); err == nil {
-		c.put(key, value, changes)
+		c.put(key, value, asked)
 	}
 	return value, false, err
+}
+
+// mark is a moment in the life of a cache.
+type mark struct {
+	changes int
+	at      time.Time // zero where results do not age
+}
+
+func (c *Cache[V]) mark() (m mark) {
+	if c.cfg.Age > 0 {
+		m.at = c.cfg.Clock.Now()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.changes = c.changes
+	return m
 }
 
 // Len is how many results are kept, at most the Entries of its config.
@@ -83,37 +99,33 @@ func (c *Cache[V]) forget() {
 	c.changes++
 }
 
-func (c *Cache[V]) get(key string) (value V, hit bool, changes int) {
+func (c *Cache[V]) get(key string, now mark) (value V, hit bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, ok := c.byKey[key]
 	if !ok {
-		return value, false, c.changes
+		return value, false
 	}
 	e := at.Value.(*entry[V])
-	if c.cfg.Age > 0 && c.cfg.Clock.Now().Sub(e.at) >= c.cfg.Age {
+	if c.cfg.Age > 0 && now.at.Sub(e.asked.at) >= c.cfg.Age {
 		c.remove(at)
-		return value, false, c.changes
+		return value, false
 	}
 	c.recent.MoveToFront(at)
-	return e.value, true, c.changes
+	return e.value, true
 }
 
 // put keeps a result, unless something may have changed since it was asked for.
-func (c *Cache[V]) put(key string, value V, changes int) {
+func (c *Cache[V]) put(key string, value V, asked mark) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if changes != c.changes {
+	if asked.changes != c.changes {
 		return
 	}
 	if at, ok := c.byKey[key]; ok {
 		c.remove(at)
 	}
-	e := &entry[V]{key: key, value: value}
-	if c.cfg.Age > 0 {
-		e.at = c.cfg.Clock.Now()
-	}
-	c.byKey[key] = c.recent.PushFront(e)
+	c.byKey[key] = c.recent.PushFront(&entry[V]{key, value, asked})
 	if c.recent.Len() > c.cfg.Entries {
 		c.remove(c.recent.Back())
 	}

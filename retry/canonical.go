@@ -1,7 +1,6 @@
 package retry
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -222,7 +221,7 @@ func canonicalNumber(word string) (string, error) {
 	exponent := 0
 	if e := strings.IndexAny(digits, "eE"); e >= 0 {
 		n, err := strconv.Atoi(digits[e+1:])
-		if err != nil && strings.Trim(digits[:e], "0.") != "" || cmp.Compare(max(n, -n), maxExponent) > 0 {
+		if err != nil || n > maxExponent || n < -maxExponent {
 			return "", fmt.Errorf("%w: %s", ErrExponent, word)
 		}
 		digits, exponent = digits[:e], n

@@ -14,14 +14,17 @@ import (
 //   - it may have been carried out, and the call is not [Call.Harmless];
 //   - attempts, deadline or budget are used up, or ctx has ended.
 //
-// Fn makes one attempt, which must end soon after its context has. The key of
-// the call is made before the first attempt and is the same for all.
+// Fn makes one attempt, which must end soon after its context has. There is
+// always a first one: whether a context that has ended keeps it from being sent
+// is up to fn. The key of the call is made before it and is the same for all.
 func Do(ctx context.Context, p Policy, call Call, fn func(ctx context.Context, a Attempt) Result) Outcome {
+	return do(ctx, p, call, fn, func() {})
+}
+
+// do is Do with something to be done before each wait.
+func do(ctx context.Context, p Policy, call Call, fn func(context.Context, Attempt) Result, waiting func()) Outcome {
 	l := newLoop(p, call)
-	if err := ctx.Err(); err != nil {
-		l.out.Result = Result{Err: err}
-		return l.end(StopCanceled)
-	}
+	l.waiting = waiting
 	for {
 		l.attempt(ctx, fn)
 		if stop := l.pause(ctx); stop != "" {
@@ -39,6 +42,7 @@ type loop struct {
 	previous time.Duration // the last wait of the backoff
 	cost     int           // of the last retry
 	maybe    bool          // an attempt may have been carried out
+	waiting  func()
 	out      Outcome
 }
 
@@ -112,6 +116,7 @@ func (l *loop) pause(ctx context.Context) Stop {
 		l.cost = cost
 	}
 	l.out.Waits = append(l.out.Waits, wait)
+	l.waiting()
 	err := l.p.Clock.Sleep(ctx, wait)
 	switch {
 	case err != nil:

@@ -149,7 +149,7 @@ func classifyErrno(e syscall.Errno) (c Class, ok bool) {
 // handshakeAlerts are the alerts that only a handshake ends with (RFC 8446,
 // section 6.2, and RFC 5246, section 7.2.2).
 var handshakeAlerts = []tls.AlertError{
-	40, // handshake_failure
+	40,                         // handshake_failure
 	42, 43, 44, 45, 46, 48, 49, // of certificates, access_denied
 	70, 71, // protocol_version, insufficient_security
 	109, 110, 112, 113, 115, 116, 120, // of extensions, certificate_required, no_application_protocol
