@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -96,6 +97,8 @@ func classifyOne(err error) (c Class, ok bool) {
 		return Class{KindTimeout, false}, true
 	case context.Canceled:
 		return Class{KindNonRetryable, false}, true
+	case http.ErrSchemeMismatch: // what net/http makes of a tls.RecordHeaderError
+		return Class{KindNonRetryable, true}, true
 	case io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed:
 		return Class{KindUpstream, false}, true
 	}
