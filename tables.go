@@ -83,7 +83,7 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 			if c.Policy != nil {
 				name += fmt.Sprint(i) // functions cannot be compared
 			}
-			root := t.tree.Root(name, forget, func() interleave.Process { return newClientProcess(c) })
+			root := t.tree.Root(name, forget, func() interleave.Process { return newClientProcess(sys, c) })
 			return t.tree.Next(root, interleave.Event(0, values.ID(begin{})))
 		}
 		t.client = append(t.client, start(false))

@@ -26,7 +26,7 @@ type Clock interface {
 // is no longer needed.
 //
 // A clock may do it in a method of that name; for one that does not, a goroutine
-// sleeps on it.
+// sleeps on it. A clock that wraps another should pass the method on.
 func WithTimeout(ctx context.Context, c Clock, d time.Duration) (limited context.Context, cancel context.CancelFunc) {
 	if own, ok := c.(interface {
 		WithTimeout(context.Context, time.Duration) (context.Context, context.CancelFunc)
