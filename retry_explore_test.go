@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,12 +130,7 @@ type rules struct {
 func (r rules) properties() []props.Property {
 	each := func(name, claim string, broken func(arrival) bool) props.Property {
 		return r.all(name, claim, func(as []arrival) bool {
-			for _, a := range as {
-				if broken(a) {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(as, broken)
 		})
 	}
 	keyed := r.key != "" && r.key != model.KeyNone

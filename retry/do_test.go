@@ -223,8 +223,12 @@ func (c instant) Sleep(_ context.Context, d time.Duration) error {
 // not be repeated and never exceeds attempts, deadline and budget.
 func TestDoKeepsItsRules(t *testing.T) {
 	results := []retry.Result{
-		ok, status(200), status(303), status(400), status(404), status(409), status(429), status(500), {Status: 503, RetryAfter: "3"},
-		{Err: refused}, {Err: io.EOF}, {Err: context.DeadlineExceeded}, {Err: errors.New("x")},
+		ok, status(200), status(303), status(400), status(404), status(409), status(429), status(500),
+		{Status: 503, RetryAfter: "3"},
+		{Err: refused},
+		{Err: io.EOF},
+		{Err: context.DeadlineExceeded},
+		{Err: errors.New("x")},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		clk := instant{new(clock.Virtual)}
