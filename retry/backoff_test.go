@@ -73,7 +73,7 @@ func TestWaitBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		anyLength := func(name string) time.Duration {
 			return time.Duration(rapid.OneOf(
-				rapid.Int64Range(0, int64(time.Minute)), rapid.Int64Range(math.MaxInt64/8, math.MaxInt64),
+				rapid.Int64Range(0, int64(time.Minute)), rapid.Int64Range(math.MaxInt64/8, math.MaxInt64), rapid.Just[int64](math.MaxInt64),
 			).Draw(t, name))
 		}
 		b := retry.Backoff{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -185,6 +186,39 @@ func TestCanceled(t *testing.T) {
 		if out.Stop != retry.StopCanceled || out.Kind != retry.Refused || out.Attempts != 1 {
 			t.Errorf("ended before: %+v", out)
 		}
+		ctx, cancel = context.WithCancel(t.Context())
+		out = retry.Do(ctx, retry.Policy{Attempts: 9}, retry.Call{}, func(ctx context.Context, _ retry.Attempt) retry.Result {
+			cancel()
+			return retry.Result{Err: ctx.Err()}
+		})
+		if out.Stop != retry.StopCanceled || out.Kind != retry.Unknown {
+			t.Errorf("cancelled in an attempt: %+v", out)
+		}
+	})
+}
+
+// sleepy is a clock on which every sleep takes a second longer.
+type sleepy struct{ clock.Real }
+
+func (c sleepy) Sleep(ctx context.Context, d time.Duration) error {
+	return c.Real.Sleep(ctx, d+time.Second)
+}
+
+// TestBudgetOfDo: retries that are made cost, those that come too late do not,
+// and a success gives back what its last retry took.
+func TestBudgetOfDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := retry.NewBudget(retry.BudgetConfig{Tokens: 20})
+		policy := retry.Policy{Clock: sleepy{}, Attempts: 9, Backoff: exp, Deadline: 2 * time.Second, Budget: budget}
+		out := retry.Do(t.Context(), policy, retry.Call{Key: "k"}, script(status(500), ok))
+		if out.Stop != retry.StopDeadline || out.Attempts != 1 || budget.Tokens() != 20 {
+			t.Errorf("overslept: %+v, %d tokens", out, budget.Tokens())
+		}
+		policy.Deadline = 0
+		out = retry.Do(t.Context(), policy, retry.Call{Key: "k"}, script(status(500), status(500), ok))
+		if out.Attempts != 3 || budget.Tokens() != 15 {
+			t.Errorf("success: %+v, %d tokens, want 15", out, budget.Tokens())
+		}
 	})
 }
 
@@ -201,6 +235,9 @@ func TestWaitsOfDo(t *testing.T) {
 	got := run(1)
 	if diff := cmp.Diff(got, run(1)); diff != "" || cmp.Equal(got, run(2)) || len(got) != 19 {
 		t.Errorf("waits depend on more or less than the seed:\n%s", diff)
+	}
+	if slices.Max(got) <= 3*time.Second {
+		t.Errorf("no wait depends on the one before: %v", got)
 	}
 	previous := time.Second
 	for i, w := range got {

@@ -128,10 +128,7 @@ func classifyOp(e *net.OpError) (c Class, ok bool) {
 		return Class{KindUpstream, false}, true
 	}
 	kind := ClassifyError(e.Err).Kind
-	switch {
-	case e.Timeout():
-		kind = KindTimeout
-	case kind == KindUnknown || kind == KindUpstream:
+	if kind == KindUnknown || kind == KindUpstream {
 		kind = KindRetryable
 	}
 	return Class{kind, true}, true

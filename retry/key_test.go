@@ -39,6 +39,11 @@ func TestBusinessKey(t *testing.T) {
 			t.Errorf("another %s has the same key", what)
 		}
 	}
+	none, null := first, first
+	none.Arguments, null.Arguments = "", "null"
+	if key(t, none) == key(t, null) {
+		t.Error("no arguments and null share a key")
+	}
 	// What the key depends on in each scope.
 	for scope, depends := range map[retry.Scope][2]bool{
 		retry.ScopeCall: {true, true}, retry.ScopeTool: {false, true}, retry.ScopeSession: {true, false}, retry.ScopeGlobal: {false, false},
@@ -77,6 +82,9 @@ func TestRandomKey(t *testing.T) {
 func TestToolCallKey(t *testing.T) {
 	if got := retry.ToolCallKey("run-1", "call:1"); got != "run-1:call:1" {
 		t.Error(got)
+	}
+	if retry.ToolCallKey("a:b", "c") == retry.ToolCallKey("a", "b:c") || retry.ToolCallKey("a:", "c") == retry.ToolCallKey("a%3A", "c") {
+		t.Error("two calls share a key")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.StringMatching(`[a:%3A25]{0,6}`)
