@@ -90,7 +90,7 @@ func TestRetryMutants(t *testing.T) {
 			}
 			broken := ""
 			for _, script := range scripts(2) {
-				r := mustRun(t, u.retrying(policy, run, script), Bounds{Clients: 1, Attempts: 3, LostRequests: 1, Jumps: 1}, Options{Workers: 1})
+				r := mustRun(t, u.retrying(policy, run, script), u.bounds(), Options{Workers: 1})
 				if r.Story != nil {
 					broken = r.Story.Property
 					break
