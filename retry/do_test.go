@@ -324,6 +324,29 @@ func TestDoKeepsItsRules(t *testing.T) {
 	})
 }
 
+// TestLayers: retries around retries judge all attempts below, not the last.
+func TestLayers(t *testing.T) {
+	for _, tt := range []struct {
+		below []retry.Result
+		want  retry.Class
+	}{
+		{[]retry.Result{{Err: io.EOF}, {Err: refused}}, retry.Class{Kind: retry.KindRetryable}},
+		{[]retry.Result{{Err: refused}, {Err: refused}}, retry.Class{Kind: retry.KindRetryable, NotDone: true}},
+		{[]retry.Result{status(500), status(401)}, retry.Class{Kind: retry.KindAuth}},
+		{[]retry.Result{{Err: refused}, {Err: context.DeadlineExceeded}}, retry.Class{Kind: retry.KindTimeout}},
+	} {
+		out := retry.Do(t.Context(), retry.Policy{Attempts: 2}, retry.Call{Key: "k"}, script(tt.below...))
+		err := fmt.Errorf("submit: %w", out.Err())
+		if diff := cmp.Diff(tt.want, retry.ClassifyError(err)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		late := new(retry.OutcomeError)
+		if errors.As(err, &late); late.Timeout() != (tt.want.Kind == retry.KindTimeout) {
+			t.Errorf("%v is a time-out: %v", err, late.Timeout())
+		}
+	}
+}
+
 func TestAdvice(t *testing.T) {
 	for want, out := range map[string]retry.Outcome{
 		"It was carried out. Do not submit it again.":                                                     {Kind: retry.Success},

@@ -72,8 +72,11 @@ func worst(errs []error) Class {
 // what is known about the whole, e.g. that dialling failed, counts for more than
 // its cause.
 func classifyOne(err error) (c Class, ok bool) {
-	if e, is := err.(*Error); is {
+	switch e := err.(type) {
+	case *Error:
 		return e.Class, true
+	case *OutcomeError: // of retries below these: what counts is all its attempts
+		return Class{e.Outcome.Class.Kind, e.Outcome.Kind == Refused}, true
 	}
 	if c, ok := classifyTLS(err); ok {
 		return c, true

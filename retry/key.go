@@ -9,7 +9,8 @@ import (
 )
 
 // KeyHeader is the header field that carries an idempotency key
-// (draft-ietf-httpapi-idempotency-key-header).
+// (draft-ietf-httpapi-idempotency-key-header). The draft puts it in quotes;
+// servers take it without, and so it is sent.
 const KeyHeader = "Idempotency-Key"
 
 // RandomKey is a key for one operation that nothing else is known about: 128

@@ -81,5 +81,9 @@ func (e *OutcomeError) Error() string {
 	return fmt.Sprintf("retry: outcome %s after %d attempt%s (%s): %s. %s", o.Kind, o.Attempts, plural, o.Stop, last, o.Advice())
 }
 
+// Timeout says whether the last attempt ended as a time-out, as a [net.Error]
+// does.
+func (e *OutcomeError) Timeout() bool { return e.Outcome.Class.Kind == KindTimeout }
+
 // Unwrap is the error of the last attempt.
 func (e *OutcomeError) Unwrap() error { return e.Outcome.Result.Err }
