@@ -19,8 +19,9 @@ type CacheConfig struct {
 // question is not asked twice. It is no shared cache: what others change is not
 // noticed before Age has passed. The result used least recently goes first.
 //
-// A call that is not declared read-only is always made, and what was kept before
-// or read meanwhile is forgotten: it may have changed what the others read.
+// A call that is not declared read-only is always made, and when it ends, what
+// was kept before or read meanwhile is forgotten: it may have changed what the
+// others read.
 // Errors are never kept. Calls for one key at the same time are each made. A
 // Cache is safe for concurrent use, as far as the values are.
 type Cache[V any] struct {
@@ -29,7 +30,7 @@ type Cache[V any] struct {
 	mu      sync.Mutex
 	byKey   map[string]*list.Element
 	recent  *list.List // of *entry[V], the most recently used first
-	changes int        // calls that were not read-only, at their begin and at their end
+	changes int        // calls that were not read-only and have ended
 }
 
 type entry[V any] struct {
@@ -53,7 +54,6 @@ func NewCache[V any](cfg CacheConfig) *Cache[V] {
 // [Business.Key], or else what call returns. Hit says which.
 func (c *Cache[V]) Do(key string, readOnly bool, call func() (V, error)) (value V, hit bool, err error) {
 	if !readOnly {
-		c.forget()
 		defer c.forget()
 		value, err = call()
 		return value, false, err

@@ -33,7 +33,7 @@ var (
 //
 // Refused are text that is no JSON or no UTF-8, members that occur twice, halves
 // of surrogate pairs (all three by RFC 8785 as well, through I-JSON), nesting
-// beyond 10,000, and exponents beyond ±1,000,000,000.
+// beyond 10,000, and numbers whose first digit stands beyond 10^±1,000,000,000.
 func Canonical(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("%w: invalid UTF-8", ErrNotJSON)
@@ -210,7 +210,8 @@ func appendString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// maxExponent bounds exponents, so that sums of them cannot overflow.
+// maxExponent bounds the exponent of a canonical form, and twice that the one a
+// number is written with, so that sums cannot overflow.
 const maxExponent = 1_000_000_000
 
 // canonicalNumber lays the decimal digits of a JSON number out as ECMAScript
@@ -221,7 +222,7 @@ func canonicalNumber(word string) (string, error) {
 	exponent := 0
 	if e := strings.IndexAny(digits, "eE"); e >= 0 {
 		n, err := strconv.Atoi(digits[e+1:])
-		if err != nil || n > maxExponent || n < -maxExponent {
+		if err != nil || n > 2*maxExponent || n < -2*maxExponent {
 			return "", fmt.Errorf("%w: %s", ErrExponent, word)
 		}
 		digits, exponent = digits[:e], n
@@ -232,6 +233,9 @@ func canonicalNumber(word string) (string, error) {
 	digits = strings.TrimRight(digits, "0")
 	if digits == "" {
 		return "0", nil
+	}
+	if point-1 > maxExponent || point-1 < -maxExponent {
+		return "", fmt.Errorf("%w: %s", ErrExponent, word)
 	}
 	text := layOut(digits, point)
 	if negative {

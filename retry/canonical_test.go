@@ -43,6 +43,7 @@ func TestCanonical(t *testing.T) {
 		`9007199254740993`: `9007199254740993`, `0.1000000000000000055511151231257827`: `0.1000000000000000055511151231257827`,
 		`1e400`: `1e+400`, `-12345678901234567890123`: `-1.2345678901234567890123e+22`, `1e-400`: `1e-400`,
 		`-0`: `0`, `-0.0e5`: `0`, `1.0`: `1`, `10e-1`: `1`, `0.10`: `0.1`, `100E+19`: `1e+21`, `100`: `100`, `1e+1000000000`: `1e+1000000000`,
+		`0.1e1000000001`: `1e+1000000000`, `10e-1000000001`: `1e-1000000000`, `0e1999999999`: `0`,
 	} {
 		if diff := cmp.Diff(want, canonical(t, text)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
@@ -78,6 +79,7 @@ func TestCanonicalErrors(t *testing.T) {
 		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001): retry.ErrNotJSON,
 		`{"a":1,"b":2,"\u0061":1}`:                                retry.ErrDuplicate,
 		`"\ud800"`:                                                retry.ErrSurrogate, `["\udc00x"]`: retry.ErrSurrogate, `{"\ud800\u0061":1}`: retry.ErrSurrogate,
+		`10e1000000000`: retry.ErrExponent, `0.1e-1000000000`: retry.ErrExponent, `0e2000000001`: retry.ErrExponent,
 		`1e1000000001`: retry.ErrExponent, `1e-1000000001`: retry.ErrExponent,
 		`1e99999999999999999999`: retry.ErrExponent, `1e-99999999999999999999`: retry.ErrExponent,
 	} {
@@ -233,7 +235,7 @@ func exact(v any) any {
 // form; what has none has an error.
 func FuzzCanonical(f *testing.F) {
 	for _, text := range []string{
-		``, `{"b":[1,2.50,-0,1e400],"a":"\u00e9\ud83d\ude00"}`, `{"a":1,"a":2}`, `"\ud800"`, ` [ ] `, `{"":{}}`, `1e-1000000001`, `[0.1e1]`, "\"\x7f\\u0001\"",
+		``, `{"b":[1,2.50,-0,1e400],"a":"\u00e9\ud83d\ude00"}`, `{"a":1,"a":2}`, `"\ud800"`, ` [ ] `, `{"":{}}`, `1e-1000000001`, `10e1000000000`, `[0.1e1]`, "\"\x7f\\u0001\"",
 	} {
 		f.Add([]byte(text))
 	}
