@@ -87,7 +87,8 @@ type stream struct {
 	closed *int
 }
 
-func (s stream) Close() error { *s.closed++; return nil }
+func (s stream) Close() error                { *s.closed++; return nil }
+func (s stream) Write(p []byte) (int, error) { return len(p), nil }
 
 func TestTransport(t *testing.T) {
 	fixed := func() func() string { n := 0; return func() string { n++; return fmt.Sprint("key", n) } }
@@ -204,6 +205,64 @@ func TestTransportEnds(t *testing.T) {
 			t.Errorf("a body that cannot be had: %v", err)
 		}
 	})
+}
+
+// base is a base transport of one function.
+type base func(*http.Request) (*http.Response, error)
+
+func (b base) RoundTrip(req *http.Request) (*http.Response, error) { return b(req) }
+
+// TestTransportLetsGo: what was handed on is left alone. A body that is sent as
+// it comes is not closed under its sender, who may answer before the end of it;
+// the context of an attempt lasts until its answer is closed; a connection that
+// was switched to another protocol can be written to.
+func TestTransportLetsGo(t *testing.T) {
+	closed := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, "PUT", "http://host.invalid/", stream{strings.NewReader("b"), &closed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent *http.Request
+	answer := http.StatusSwitchingProtocols
+	tr := &retry.Transport{Base: base(func(r *http.Request) (*http.Response, error) {
+		sent = r
+		return &http.Response{StatusCode: answer, Body: struct {
+			io.Reader
+			io.WriteCloser
+		}{strings.NewReader("hello"), stream{nil, new(int)}}}, nil
+	})}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, ok := resp.Body.(io.Writer); !ok || closed != 0 || sent.Context().Err() != nil {
+		t.Errorf("can be written to: %v %v; body closed %d times; context: %v", w, ok, closed, sent.Context().Err())
+	}
+	if b, err := io.ReadAll(sent.Body); string(b) != "b" || err != nil {
+		t.Errorf("the body is %q, %v", b, err)
+	}
+	_ = resp.Body.Close()
+	if sent.Context().Err() == nil {
+		t.Error("the context outlived the answer")
+	}
+
+	answer = http.StatusInternalServerError
+	tr.Policy = retry.Policy{Attempts: 2, Clock: stopping{cancel: cancel}}
+	if _, err = tr.RoundTrip(req); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled in a wait: %v", err)
+	}
+}
+
+// stopping is a clock on which somebody loses patience.
+type stopping struct {
+	clock.Real
+	cancel context.CancelFunc
+}
+
+func (c stopping) Sleep(ctx context.Context, _ time.Duration) error {
+	c.cancel()
+	return ctx.Err()
 }
 
 var errBody = errors.New("broken body")
