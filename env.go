@@ -158,6 +158,12 @@ func (c portClock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// WithTimeout ends nothing: that no answer comes in time is a fault, and the
+// scheduler's to choose. So no goroutine waits beside the task.
+func (c portClock) WithTimeout(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithCancel(ctx)
+}
+
 // portLock is a mutex whose waiters are parked.
 type portLock struct {
 	env  *Env

@@ -60,7 +60,7 @@ func (l *liveRun) bootServer(n int) uint32 {
 func (l *liveRun) bootClient(c int) uint32 {
 	client := l.t.sys.Client(c)
 	client.Attempts = l.t.bounds.Attempts
-	p := newClientProcess(client)
+	p := newClientProcess(l.t.sys, client)
 	return l.add(p, p.Handle(0, begin{}))
 }
 

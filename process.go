@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"exactlyone/clock"
 	"exactlyone/interleave"
 	"exactlyone/model"
 )
@@ -56,16 +57,23 @@ func (p *serverProcess) Kill() error {
 	return p.tasks.Kill()
 }
 
+// clientRun is the type of [model.Client.Run].
+type clientRun func(c model.Client, ctx context.Context, tr model.Transport, clk clock.Clock, newID func() string) model.Outcome
+
 // clientProcess is one client.
 type clientProcess struct {
 	env    *Env
 	client model.Client
+	run    clientRun
 	tasks  interleave.Tasks
 	sent   int // requests so far
 }
 
-func newClientProcess(c model.Client) *clientProcess {
-	p := &clientProcess{client: c}
+func newClientProcess(sys *System, c model.Client) *clientProcess {
+	p := &clientProcess{client: c, run: sys.tuning.run}
+	if p.run == nil {
+		p.run = model.Client.Run
+	}
 	p.env = &Env{tasks: &p.tasks}
 	return p
 }
@@ -74,7 +82,7 @@ func newClientProcess(c model.Client) *clientProcess {
 func (p *clientProcess) Handle(_ int, event any) []interleave.Parked {
 	if _, first := event.(begin); first {
 		p.tasks.Go(func() fmt.Stringer {
-			return outcome{p.client.Run(context.Background(), portNet{&p.tasks}, p.env.Clock(), p.env.NewID)}
+			return outcome{p.run(p.client, context.Background(), portNet{&p.tasks}, p.env.Clock(), p.env.NewID)}
 		})
 	} else {
 		p.tasks.Resume(0, event)
@@ -86,8 +94,9 @@ func (p *clientProcess) Handle(_ int, event any) []interleave.Parked {
 	return parked
 }
 
-// State is all that [model.Client.Run] remembers: how many requests it has
-// sent, and so how long it waits next, and what it is about to do.
+// State is all that [model.Client.Run] remembers if the client has no policy of
+// its own: how many requests it has sent, and so how long it waits next, and
+// what it is about to do.
 func (p *clientProcess) State() string {
 	return fmt.Sprintf("%d %s", p.sent, p.tasks.Parked()[0])
 }

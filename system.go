@@ -74,12 +74,14 @@ type Store struct {
 	Rows   []model.Stmt // carried out once, before the first step
 }
 
-// tuning makes a System coarser than any user may: the benchmark system w has
-// no sending step, one jump, and one node for each client.
+// tuning makes a System what no user may: the benchmark system w has no sending
+// step, one jump, and one node for each client; tests of clients look at what
+// they ask for.
 type tuning struct {
 	sendIsNoStep bool
 	jump         time.Duration // the only jump there is, whatever is pending
 	nodeOf       func(client int) int
+	run          clientRun // instead of model.Client.Run
 }
 
 // Contents is what is stored at one moment.

@@ -22,7 +22,7 @@ type tables struct {
 	tree   *interleave.Tree
 	server uint32   // root of the histories of a server process
 	client []uint32 // for each client, the history that begins with its start
-	forget []uint32 // the same, for a client that remembers only its attempts
+	forget []uint32 // the same, for a client that remembers only its attempts, if it has no policy
 
 	mu       sync.Mutex
 	worlds   []*world // one for each worker, for what they counted
@@ -80,11 +80,14 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 		c.Attempts = b.Attempts
 		start := func(forget bool) uint32 {
 			name := fmt.Sprintf("client %t %#v", forget, c)
-			root := t.tree.Root(name, forget, func() interleave.Process { return newClientProcess(c) })
+			if c.Policy != nil {
+				name += fmt.Sprint(i) // functions cannot be compared
+			}
+			root := t.tree.Root(name, forget, func() interleave.Process { return newClientProcess(sys, c) })
 			return t.tree.Next(root, interleave.Event(0, values.ID(begin{})))
 		}
 		t.client = append(t.client, start(false))
-		t.forget = append(t.forget, start(true))
+		t.forget = append(t.forget, start(c.Policy == nil))
 	}
 	return t, nil
 }

@@ -20,6 +20,31 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
+// WithTimeout is a context that also ends once d has passed on c, with
+// [context.DeadlineExceeded] as its [context.Cause]; its Err may say that it was
+// cancelled. A d of zero or less has passed already. Call cancel when the context
+// is no longer needed.
+//
+// A clock may do it in a method of that name; for one that does not, a goroutine
+// sleeps on it. A clock that wraps another should pass the method on.
+func WithTimeout(ctx context.Context, c Clock, d time.Duration) (limited context.Context, cancel context.CancelFunc) {
+	if own, ok := c.(interface {
+		WithTimeout(context.Context, time.Duration) (context.Context, context.CancelFunc)
+	}); ok {
+		return own.WithTimeout(ctx, d)
+	}
+	limited, cause := context.WithCancelCause(ctx)
+	if d <= 0 {
+		cause(context.DeadlineExceeded)
+	}
+	go func() {
+		if c.Sleep(limited, d) == nil {
+			cause(context.DeadlineExceeded)
+		}
+	}()
+	return limited, func() { cause(context.Canceled) }
+}
+
 // Epoch is where virtual time starts, so that printed times are the same in
 // every run.
 var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)

@@ -62,6 +62,65 @@ func contract(t *testing.T, c clock.Clock, pass func()) {
 	}
 }
 
+// timeouts is what WithTimeout promises on every Clock.
+func timeouts(t *testing.T, c clock.Clock, pass func()) {
+	start := c.Now()
+	limited, cancel := clock.WithTimeout(context.Background(), c, 2*time.Second)
+	defer cancel()
+	child, cancelChild := context.WithCancel(limited)
+	defer cancelChild()
+	synctest.Wait()
+	if limited.Err() != nil {
+		t.Errorf("ended at once: %v", limited.Err())
+	}
+	pass()
+	<-child.Done()
+	if cause := context.Cause(limited); cause != context.DeadlineExceeded || c.Now().Sub(start) != 2*time.Second {
+		t.Errorf("ended after %v with cause %v, want 2s and %v", c.Now().Sub(start), cause, context.DeadlineExceeded)
+	}
+	for _, d := range []time.Duration{0, -1} {
+		passed, cancel := clock.WithTimeout(context.Background(), c, d)
+		defer cancel()
+		if cause := context.Cause(passed); cause != context.DeadlineExceeded {
+			t.Errorf("after %v: cause %v, want %v", d, cause, context.DeadlineExceeded)
+		}
+	}
+	unused, cancel := clock.WithTimeout(context.Background(), c, time.Hour)
+	cancel()
+	synctest.Wait()
+	if unused.Err() != context.Canceled {
+		t.Errorf("cancelled: %v, want %v", unused.Err(), context.Canceled)
+	}
+	parent, cancel := context.WithCancel(context.Background())
+	child, cancelChild = clock.WithTimeout(parent, c, time.Hour)
+	defer cancelChild()
+	cancel()
+	synctest.Wait()
+	if child.Err() != context.Canceled {
+		t.Errorf("parent cancelled: %v, want %v", child.Err(), context.Canceled)
+	}
+}
+
+// plain is a clock that has no WithTimeout of its own.
+type plain struct{ clock.Clock }
+
+func TestWithTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timeouts(t, clock.Real{}, func() {})
+		timeouts(t, plain{clock.Real{}}, func() {})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		v := new(clock.Virtual)
+		for _, c := range []clock.Clock{v, plain{v}} {
+			timeouts(t, c, func() { v.Advance(2 * time.Second) })
+			synctest.Wait()
+		}
+		if _, ok := v.Next(); ok {
+			t.Error("somebody still waits")
+		}
+	})
+}
+
 func equal(a, b []string) bool {
 	if len(a) != len(b) {
 		return false

@@ -17,7 +17,7 @@ type Virtual struct {
 
 type waiter struct {
 	until time.Duration
-	woken chan struct{}
+	wake  func()
 }
 
 // Now is Epoch plus everything the clock was advanced by.
@@ -35,18 +35,39 @@ func (v *Virtual) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	v.mu.Lock()
-	w := &waiter{until: v.elapsed + d, woken: make(chan struct{})}
-	v.waiting = append(v.waiting, w)
-	v.mu.Unlock()
+	woken := make(chan struct{})
+	forget := v.wait(d, func() { close(woken) })
 	select {
-	case <-w.woken:
+	case <-woken:
 		return nil
 	case <-ctx.Done():
-		v.mu.Lock()
-		v.waiting = slices.DeleteFunc(v.waiting, func(x *waiter) bool { return x == w })
-		v.mu.Unlock()
+		forget()
 		return ctx.Err()
+	}
+}
+
+// WithTimeout is a context that ends once the clock was advanced by d, see
+// [WithTimeout].
+func (v *Virtual) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if d <= 0 {
+		cancel(context.DeadlineExceeded)
+		return ctx, func() {}
+	}
+	forget := v.wait(d, func() { cancel(context.DeadlineExceeded) })
+	return ctx, func() { forget(); cancel(context.Canceled) }
+}
+
+// wait calls wake once the clock was advanced by d, unless forget comes first.
+func (v *Virtual) wait(d time.Duration, wake func()) (forget func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	w := &waiter{until: v.elapsed + d, wake: wake}
+	v.waiting = append(v.waiting, w)
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.waiting = slices.DeleteFunc(v.waiting, func(x *waiter) bool { return x == w })
 	}
 }
 
@@ -64,7 +85,7 @@ func (v *Virtual) Advance(d time.Duration) {
 		return int(min(1, max(-1, a.until-b.until)))
 	})
 	for len(v.waiting) > 0 && v.waiting[0].until <= v.elapsed {
-		close(v.waiting[0].woken)
+		v.waiting[0].wake()
 		v.waiting = v.waiting[1:]
 	}
 }

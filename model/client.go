@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"exactlyone/clock"
+	"exactlyone/retry"
 )
 
 // Transport carries one request to a server and its answer back. An error
@@ -17,8 +18,10 @@ type Transport interface {
 
 // Errors of a [Transport].
 var (
-	ErrConnection = errors.New("connection closed") // the server went away
-	ErrTimeout    = errors.New("timeout")           // nothing came back in time
+	// ErrConnection means that the server went away.
+	ErrConnection error = &retry.Error{Class: retry.Class{Kind: retry.KindUpstream}, Err: errors.New("connection closed")}
+	// ErrTimeout means that nothing came back in time.
+	ErrTimeout error = &retry.Error{Class: retry.Class{Kind: retry.KindTimeout}, Err: errors.New("timeout")}
 )
 
 // Client submits one operation, trying again while it cannot know or is told
@@ -28,6 +31,15 @@ type Client struct {
 	Key       KeySource     // "" means none
 	Attempts  int           // at most so many requests; 0 means 1
 	Backoff   time.Duration // before the first retry, doubled for each further one; 0 means no wait
+
+	// Policy makes the policy by which the client retries, with the rules of
+	// package retry: what may have been carried out is tried again only if the
+	// method of the operation or a key makes that harmless, and all attempts
+	// carry one key, whatever the key source. It is called at the begin of each
+	// run, so that a budget begins full; its Clock is set, and its Attempts and
+	// Backoff where they are zero. Nil means the simple client that Run
+	// describes.
+	Policy func() retry.Policy
 }
 
 // Outcome is what a client knows at the end.
@@ -50,24 +62,61 @@ const (
 // which [Retried] holds lead to another attempt after a wait on clk; any other
 // answer is final. newID makes a fresh unique id.
 func (c Client) Run(ctx context.Context, tr Transport, clk clock.Clock, newID func() string) Outcome {
-	wait := c.Backoff
-	for attempt := range max(1, c.Attempts) {
-		if attempt > 0 {
-			if clk.Sleep(ctx, wait) != nil {
-				break
-			}
-			wait *= 2
-		}
-		a, err := tr.Send(ctx, c.Operation.request(c.Key.Key(c.Operation, newID)))
-		if err != nil || Retried(a.Status) {
-			continue
-		}
-		if a.Status >= 200 && a.Status < 300 {
-			return Outcome{Kind: Success, Answer: a}
-		}
-		return Outcome{Kind: Refused, Answer: a}
+	policy, call := c.plain()
+	key := func(retry.Attempt) string { return c.Key.Key(c.Operation, newID) }
+	if c.Policy != nil {
+		policy, call = c.careful(newID)
+		key = func(a retry.Attempt) string { return a.Key }
+	}
+	policy.Clock = clk
+	var last Answer
+	out := retry.Do(ctx, policy, call, func(ctx context.Context, a retry.Attempt) retry.Result {
+		answer, err := tr.Send(ctx, c.Operation.request(key(a)))
+		last = answer
+		return retry.Result{Status: answer.Status, RetryAfter: answer.Header["Retry-After"], Err: err}
+	})
+	switch {
+	case out.Kind == retry.Success:
+		return Outcome{Kind: Success, Answer: last}
+	case c.Policy == nil && out.Stop == retry.StopFinal, c.Policy != nil && out.Kind == retry.Refused:
+		return Outcome{Kind: Refused, Answer: last}
 	}
 	return Outcome{Kind: Unknown}
+}
+
+// plain is the simple client: it takes every operation for one that may be
+// repeated, and learns from a final answer whatever came before it.
+func (c Client) plain() (retry.Policy, retry.Call) {
+	return retry.Policy{
+		Attempts:      c.Attempts,
+		Backoff:       retry.Backoff{Strategy: retry.Exponential, Base: c.Backoff},
+		MaxRetryAfter: -1,
+		Classify: func(_ retry.Call, r retry.Result) retry.Class {
+			switch {
+			case r.Err != nil || Retried(r.Status):
+				return retry.Class{Kind: retry.KindRetryable}
+			case r.Status >= 200 && r.Status < 300:
+				return retry.Class{Kind: retry.KindOK}
+			}
+			return retry.Class{Kind: retry.KindNonRetryable}
+		},
+	}, retry.Call{Idempotent: true}
+}
+
+// careful is the client with a policy.
+func (c Client) careful(newID func() string) (retry.Policy, retry.Call) {
+	p := c.Policy()
+	if p.Attempts == 0 {
+		p.Attempts = c.Attempts
+	}
+	if p.Backoff == (retry.Backoff{}) {
+		p.Backoff = retry.Backoff{Strategy: retry.Exponential, Base: c.Backoff}
+	}
+	call := retry.MethodCall(c.Operation.request("").Method)
+	if c.Key != "" && c.Key != KeyNone {
+		call.NewKey = func() string { return c.Key.Key(c.Operation, newID) }
+	}
+	return p, call
 }
 
 // Retried says whether an answer asks the client to try again: 409 (another

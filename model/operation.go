@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"exactlyone/retry"
 )
 
 // Operation is one logical submit, e.g. "file this bug report". It must end as
@@ -52,7 +54,7 @@ func (k KeySource) Key(op Operation, newID func() string) string {
 	case KeyPerAttempt:
 		return newID()
 	case KeyToolCall:
-		return op.RunID + ":" + op.ToolUseID
+		return retry.ToolCallKey(op.RunID, op.ToolUseID)
 	case KeyBusiness:
 		sum := sha256.Sum256([]byte(op.RunID + "\x00" + op.Module + "\x00" + NormalTitle(op.Title)))
 		return hex.EncodeToString(sum[:8])

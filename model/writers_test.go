@@ -12,6 +12,7 @@ import (
 
 	"exactlyone/clock"
 	"exactlyone/model"
+	"exactlyone/retry"
 )
 
 // writers are the built-in writers over a store and a clock, and whether they
@@ -210,6 +211,35 @@ func TestClientStopsWithItsContext(t *testing.T) {
 	c := model.Client{Operation: op, Attempts: 2, Backoff: time.Second}
 	if got := c.Run(ctx, s, clock.Real{}, nil); got.Kind != model.Unknown || len(s.keys) != 1 {
 		t.Errorf("%s after %d requests, want unknown after 1", got.Kind, len(s.keys))
+	}
+}
+
+// TestClientWithPolicy: one key for all attempts, and no attempt after one that
+// may have been carried out, unless there is a key.
+func TestClientWithPolicy(t *testing.T) {
+	n := 0
+	newID := func() string { n++; return fmt.Sprint("id", n) }
+	for _, tt := range []struct {
+		key      model.KeySource
+		statuses []int
+		want     model.OutcomeKind
+		keys     []string
+	}{
+		{model.KeyPerAttempt, []int{0, 500, 201}, model.Success, []string{"id1", "id1", "id1"}},
+		{model.KeyToolCall, []int{0, 401}, model.Unknown, []string{"run:call", "run:call"}},
+		{model.KeyNone, []int{500, 201}, model.Unknown, []string{""}},
+		{"", []int{429, 429, 429}, model.Refused, []string{"", "", ""}},
+		{"", []int{404}, model.Refused, []string{""}},
+	} {
+		s := &script{statuses: tt.statuses}
+		c := model.Client{Operation: op, Key: tt.key, Attempts: 3, Policy: func() retry.Policy { return retry.Policy{} }}
+		got := c.Run(context.Background(), s, clock.Real{}, newID)
+		if diff := cmp.Diff(tt.keys, s.keys); got.Kind != tt.want || diff != "" {
+			t.Errorf("%s %v: %s, want %s; keys (-want +got):\n%s", tt.key, tt.statuses, got.Kind, tt.want, diff)
+		}
+		if tt.want == model.Refused && got.Answer.Status != tt.statuses[len(s.keys)-1] {
+			t.Errorf("%v: answer %s", tt.statuses, got.Answer)
+		}
 	}
 }
 

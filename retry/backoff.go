@@ -44,13 +44,18 @@ type Backoff struct {
 	Cap      time.Duration // no wait before jitter is longer; 0 means no cap
 }
 
+// longest leaves room above it for jitter: a float64 of 2⁶³ ns or more is no
+// Duration.
+const longest = time.Duration(math.MaxInt64 / 4)
+
 // Wait is how long to wait before retry n, counted from 1. Previous is the wait
 // before the retry before it, for Decorrelated; 0 if there was none. Uniform
-// draws from [0, 1). It never overflows, whatever n.
+// draws from [0, 1). It never overflows, whatever n and Cap: a Cap above 73
+// years counts as 73 years.
 func (b Backoff) Wait(n int, previous time.Duration, uniform func() float64) time.Duration {
-	limit := float64(b.Cap)
-	if b.Cap <= 0 {
-		limit = math.MaxInt64 / 4 // 73 years
+	limit := float64(longest)
+	if b.Cap > 0 {
+		limit = min(limit, float64(b.Cap))
 	}
 	base := float64(b.Base)
 	if base <= 0 || n < 1 {
