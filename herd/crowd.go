@@ -2,6 +2,7 @@ package herd
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"exactlyone/retry"
@@ -54,25 +55,33 @@ func (c Crowd) withDefaults() Crowd {
 	return c
 }
 
-// bucket is a retry budget: each retry takes a token, each success brings a
-// tenth of one back, up to the initial number. Who finds none gives up.
-type bucket struct{ tokens, most float64 }
+// bucket is a [retry.Budget] in tenths of a token: each retry takes a token, each
+// success brings a tenth of one back, up to the initial number. Who finds none
+// gives up.
+type bucket struct{ budget *retry.Budget } // nil is no budget
 
-func newBucket(tokens float64) *bucket { return &bucket{tokens, tokens} }
-
-// take reports whether a retry may be made. A bucket made with 0 is no budget.
-func (b *bucket) take() bool {
-	if b.most == 0 {
-		return true
+func newBucket(tokens float64) *bucket {
+	tenths := int(math.Round(10 * tokens))
+	if tenths == 0 {
+		return &bucket{}
 	}
-	if b.tokens < 1 {
-		return false
-	}
-	b.tokens--
-	return true
+	return &bucket{retry.NewBudget(retry.BudgetConfig{Tokens: tenths, RetryCost: 10, TimeoutCost: 10, Gain: 1})}
 }
 
-func (b *bucket) earn() { b.tokens = min(b.most, b.tokens+0.1) }
+// take reports whether a retry may be made.
+func (b *bucket) take() bool {
+	if b.budget == nil {
+		return true
+	}
+	_, ok := b.budget.Withdraw(retry.KindRetryable)
+	return ok
+}
+
+func (b *bucket) earn() {
+	if b.budget != nil {
+		b.budget.Deposit(0)
+	}
+}
 
 // kind of a message, or of what happens.
 type kind uint8

@@ -120,8 +120,8 @@ func TestBudget(t *testing.T) {
 // first one's success has found the bucket full; its own brings a tenth back.
 func TestSuccessEarns(t *testing.T) {
 	sim := &crowd{Crowd: Crowd{Service: -1, DelaySD: -1, Budget: 5}.withDefaults()}
-	if _, ok := sim.run(context.Background(), newStream(0, "", 0, 0), 2); !ok || sim.budget.tokens != 4.1 {
-		t.Errorf("%v tokens left, want 4.1", sim.budget.tokens)
+	if _, ok := sim.run(context.Background(), newStream(0, "", 0, 0), 2); !ok || sim.budget.budget.Tokens() != 41 {
+		t.Errorf("%d tenths of a token left, want 41", sim.budget.budget.Tokens())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Server handles requests. Handle may be called from several goroutines.
@@ -74,18 +75,20 @@ func (a Answer) Replayed() bool { return a.Header[ReplayHeader] == "true" }
 
 // String is the answer for people to read.
 func (a Answer) String() string {
-	s := fmt.Sprintf("%d %s", a.Status, a.Body)
+	var s strings.Builder
+	s.WriteString(fmt.Sprintf("%d %s", a.Status, a.Body))
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
-		s += fmt.Sprintf(" [%s: %s]", name, a.Header[name])
+		s.WriteString(fmt.Sprintf(" [%s: %s]", name, a.Header[name]))
 	}
-	return s
+	return s.String()
 }
 
 // Key tells answers apart: equal keys mean equal answers.
 func (a Answer) Key() string {
-	s := fmt.Sprintf("%d %q", a.Status, a.Body)
+	var s strings.Builder
+	s.WriteString(fmt.Sprintf("%d %q", a.Status, a.Body))
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
-		s += fmt.Sprintf(" %q: %q", name, a.Header[name])
+		s.WriteString(fmt.Sprintf(" %q: %q", name, a.Header[name]))
 	}
-	return s
+	return s.String()
 }
