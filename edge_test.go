@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -206,35 +204,5 @@ func TestLinesStayLines(t *testing.T) {
 	r := mustRun(t, sys, Bounds{}, Options{})
 	if _ = r.WriteText(&text, TextOptions{Color: true}); !strings.Contains(text.String(), "the␊report left 2 effects") {
 		t.Errorf("%s", text.String())
-	}
-}
-
-// TestWriteFile: a device is written to, a link is followed.
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	file, link := filepath.Join(dir, "file.json"), filepath.Join(dir, "link.json")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
-	trace := &Trace{Version: TraceVersion}
-	for _, path := range []string{link, os.DevNull} {
-		if err := trace.WriteFile(path); err != nil {
-			t.Error(err)
-		}
-	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is gone: %v, %v", info, err)
-	}
-	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
-		t.Errorf("the file behind the link is empty: %v", err)
-	}
-	if info, err := os.Stat(os.DevNull); err != nil || info.Mode()&os.ModeDevice == 0 {
-		t.Errorf("%s is no device any more", os.DevNull)
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
-		t.Errorf("%d files, want 2", len(entries))
 	}
 }

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"exactlyone/choice"
 	"exactlyone/interleave"
+	"exactlyone/internal/wholefile"
 )
 
 // TraceVersion is the version of the trace format that is written and read.
@@ -40,32 +39,16 @@ type Trace struct {
 // ErrDiverged is a replay that could not go the way of the trace.
 var ErrDiverged = errors.New("the replay diverges from the trace")
 
-// WriteFile writes the trace as JSON. A file appears whole or not at all; a
-// device or pipe is written to as it is.
+// WriteFile writes the trace as JSON. A file appears whole or not at all.
 func (t *Trace) WriteFile(path string) error {
 	data, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, append(data, '\n'), 0o644)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	return wholefile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
 		return err
-	}
-	_, err = tmp.Write(append(data, '\n'))
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
+	})
 }
 
 // ReadTrace reads a trace from JSON; name is for error messages. Errors wrap

@@ -19,7 +19,7 @@ type Crowd struct {
 	Repetitions int              // 0 means 20
 	Base        time.Duration    // of the backoff; 0 means 5 ms
 	Cap         time.Duration    // of the backoff; 0 means 2 s
-	DelayMean   time.Duration    // one way; 0 means 10 ms
+	DelayMean   time.Duration    // one way; 0 means 10 ms; below 0 means none
 	DelaySD     time.Duration    // 0 means 2 ms; below 0 means none
 	FirstRetry  int              // as in Race
 	Service     time.Duration    // to carry out a request; 0 means 2 ms, below 0 no time at all
@@ -45,7 +45,7 @@ func (c Crowd) withDefaults() Crowd {
 	set(&c.Cap, 2*time.Second)
 	set(&c.DelayMean, 10*time.Millisecond)
 	set(&c.DelaySD, 2*time.Millisecond)
-	c.DelaySD = max(c.DelaySD, 0)
+	c.DelayMean, c.DelaySD = max(c.DelayMean, 0), max(c.DelaySD, 0)
 	set(&c.FirstRetry, 2)
 	set(&c.Service, 2*time.Millisecond)
 	c.Service = max(c.Service, 0)

@@ -111,7 +111,7 @@ func (c *CrowdCell) sum(tallies []tally) {
 func (c Crowd) check() error {
 	r := Race{
 		Clients: c.Clients, Strategies: c.Strategies, Repetitions: c.Repetitions,
-		Base: c.Base, Cap: c.Cap, DelayMean: c.DelayMean, FirstRetry: c.FirstRetry,
+		Base: c.Base, Cap: c.Cap, DelayMean: c.DelayMean, DelaySD: c.DelaySD, FirstRetry: c.FirstRetry,
 	}
 	if err := r.check(); err != nil {
 		return err
@@ -119,10 +119,10 @@ func (c Crowd) check() error {
 	switch {
 	case c.Queue < 0:
 		return fmt.Errorf("queue: 0 or more was expected, not %d", c.Queue)
-	case c.Timeout < 0 || c.Limit < 0:
-		return fmt.Errorf("timeout and limit: more than 0 was expected")
-	case c.Budget < 0:
+	case c.Timeout < 0 || c.Limit < 0 || c.Timeout > mostLimit || c.Limit > mostLimit:
+		return fmt.Errorf("timeout and limit: more than 0 and at most %v was expected", mostLimit)
+	case !(c.Budget >= 0): // nor NaN
 		return fmt.Errorf("budget: 0 or more was expected, not %g", c.Budget)
 	}
-	return nil
+	return span("service", c.Service)
 }

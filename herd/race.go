@@ -2,6 +2,7 @@ package herd
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"exactlyone/retry"
@@ -21,7 +22,7 @@ type Race struct {
 	Repetitions int              // of each; 0 means 100
 	Base        time.Duration    // of the backoff; 0 means 5 ms
 	Cap         time.Duration    // of the backoff; 0 means 2 s
-	DelayMean   time.Duration    // one way; 0 means 10 ms
+	DelayMean   time.Duration    // one way; 0 means 10 ms; below 0 means none
 	DelaySD     time.Duration    // 0 means 2 ms; below 0 means none
 	FirstRetry  int              // number under which Backoff.Wait knows the first retry; 0 means 2: see docs/herd.md
 	Seed        uint64           // of all repetitions
@@ -42,9 +43,21 @@ func (r Race) withDefaults() Race {
 	set(&r.Cap, 2*time.Second)
 	set(&r.DelayMean, 10*time.Millisecond)
 	set(&r.DelaySD, 2*time.Millisecond)
-	r.DelaySD = max(r.DelaySD, 0)
+	r.DelayMean, r.DelaySD = max(r.DelayMean, 0), max(r.DelaySD, 0)
 	set(&r.FirstRetry, 2)
 	return r
+}
+
+// longest is the longest of a race's durations: even a million clients who wait
+// for one another so long stay within the 292 years that a time has room for.
+const longest = time.Hour
+
+// span refuses a duration that is negative or too long.
+func span(name string, d time.Duration) error {
+	if d < 0 || d > longest {
+		return fmt.Errorf("%s: 0 to %v was expected, not %v", name, longest, d)
+	}
+	return nil
 }
 
 // set gives *p a value where it is zero.

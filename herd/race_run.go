@@ -2,9 +2,11 @@ package herd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"exactlyone/retry"
 )
@@ -28,6 +30,7 @@ type RaceCell struct {
 const (
 	mostClients     = 1_000_000
 	mostRepetitions = 1_000_000
+	mostLimit       = 365 * 24 * time.Hour // of virtual time
 )
 
 // Run runs every strategy with every number of clients. When ctx ends early,
@@ -102,8 +105,6 @@ func (r Race) check() error {
 		return fmt.Errorf("repetitions: 1 to %d was expected, not %d", mostRepetitions, r.Repetitions)
 	case r.FirstRetry < 1:
 		return fmt.Errorf("first retry: 1 or more was expected, not %d", r.FirstRetry)
-	case r.Base < 0 || r.Cap < 0 || r.DelayMean < 0:
-		return fmt.Errorf("base, cap and delay: 0 or more was expected")
 	}
-	return nil
+	return errors.Join(span("base", r.Base), span("cap", r.Cap), span("delay mean", r.DelayMean), span("delay deviation", r.DelaySD))
 }

@@ -2,6 +2,7 @@ package herd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,7 +17,7 @@ type Stack struct {
 	Requests  int           // of users; 0 means 1000
 	Every     time.Duration // between two requests; 0 means 10 ms
 	Backoff   retry.Backoff // the zero one means full jitter, 5 ms, at most 2 s
-	DelayMean time.Duration // one way between layers; 0 means 10 ms
+	DelayMean time.Duration // one way between layers; 0 means 10 ms; below 0 means none
 	DelaySD   time.Duration // 0 means 2 ms; below 0 means none
 	Budget    float64       // tokens of each layer's own retry budget; 0 means no budgets
 	Seed      uint64
@@ -64,7 +65,7 @@ func (s Stack) Run(ctx context.Context) (*StackResult, error) {
 	set(&s.Backoff, retry.Backoff{Strategy: retry.Full, Base: 5 * time.Millisecond, Cap: 2 * time.Second})
 	set(&s.DelayMean, 10*time.Millisecond)
 	set(&s.DelaySD, 2*time.Millisecond)
-	s.DelaySD = max(s.DelaySD, 0)
+	s.DelayMean, s.DelaySD = max(s.DelayMean, 0), max(s.DelaySD, 0)
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -164,8 +165,9 @@ func (s Stack) check() error {
 			return fmt.Errorf("attempts: more than %d calls; fewer layers, attempts or requests were expected", mostCalls)
 		}
 	}
-	if s.Budget < 0 || s.Every < 0 || s.DelayMean < 0 {
-		return fmt.Errorf("budget, every and delay: 0 or more was expected")
+	if !(s.Budget >= 0) { // nor NaN
+		return fmt.Errorf("budget: 0 or more was expected, not %g", s.Budget)
 	}
-	return nil
+	return errors.Join(span("every", s.Every), span("delay mean", s.DelayMean), span("delay deviation", s.DelaySD),
+		span("base", s.Backoff.Base), span("cap", s.Backoff.Cap))
 }

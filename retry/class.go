@@ -1,6 +1,9 @@
 package retry
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // Kind says what sort of end an attempt came to.
 type Kind string
@@ -90,11 +93,12 @@ func Classify(c Call, r Result) Class {
 	case r.Status == 0:
 		return Class{Kind: KindOK}
 	}
-	return ClassifyStatus(r.Status, r.RetryAfter != "", c.Key != "")
+	_, asked := ParseRetryAfter(r.RetryAfter, time.Time{}, 0)
+	return ClassifyStatus(r.Status, asked, c.Key != "")
 }
 
 // ClassifyStatus tells what an HTTP status means. 503 counts as not carried out
-// only with a Retry-After field: gateways also answer 503 when they lost the
+// only with a Retry-After field that can be read: gateways also answer 503 when they lost the
 // server after it was given the request. 409 is retried only if a key was sent:
 // it then means that an earlier attempt is still running
 // (draft-ietf-httpapi-idempotency-key-header, section 2.7).

@@ -11,18 +11,19 @@ import (
 // must not be tried again:
 //
 //   - the kind of the result is one that is never retried (see [Kind]);
-//   - it may have been carried out, and the call is not [Call.Harmless];
+//   - it may have been sent, and the call is not [Call.Harmless];
 //   - attempts, deadline or budget are used up, or ctx has ended.
 //
 // Fn makes one attempt, which must end soon after its context has. There is
 // always a first one: whether a context that has ended keeps it from being sent
 // is up to fn. The key of the call is made before it and is the same for all.
 func Do(ctx context.Context, p Policy, call Call, fn func(ctx context.Context, a Attempt) Result) Outcome {
-	return do(ctx, p, call, fn, func() {})
+	return do(ctx, p, call, fn, func() func() { return func() {} })
 }
 
-// do is Do with something to be done before each wait.
-func do(ctx context.Context, p Policy, call Call, fn func(context.Context, Attempt) Result, waiting func()) Outcome {
+// do is Do with something to be done at the beginning of each wait, and at its
+// end.
+func do(ctx context.Context, p Policy, call Call, fn func(context.Context, Attempt) Result, waiting func() (waited func())) Outcome {
 	l := newLoop(p, call)
 	l.waiting = waiting
 	for {
@@ -42,7 +43,7 @@ type loop struct {
 	previous time.Duration // the last wait of the backoff
 	cost     int           // of the last retry
 	maybe    bool          // an attempt may have been carried out
-	waiting  func()
+	waiting  func() (waited func())
 	out      Outcome
 }
 
@@ -99,7 +100,7 @@ func (l *loop) pause(ctx context.Context) Stop {
 		return StopCanceled
 	case !class.Kind.Retried():
 		return StopFinal
-	case !class.NotDone && !l.call.Harmless():
+	case !l.notSent() && !l.call.Harmless():
 		return StopUnsafe
 	case l.out.Attempts >= l.p.Attempts:
 		return StopAttempts
@@ -116,8 +117,9 @@ func (l *loop) pause(ctx context.Context) Stop {
 		l.cost = cost
 	}
 	l.out.Waits = append(l.out.Waits, wait)
-	l.waiting()
+	waited := l.waiting()
 	err := l.p.Clock.Sleep(ctx, wait)
+	waited()
 	switch {
 	case err != nil:
 		l.giveBack()
@@ -128,6 +130,11 @@ func (l *loop) pause(ctx context.Context) Stop {
 	}
 	return ""
 }
+
+// notSent says whether the last attempt provably never left: there is an error,
+// and it says so. A server that answers has been sent the request, whatever it
+// claims not to have done.
+func (l *loop) notSent() bool { return l.out.Result.Err != nil && l.out.Class.NotDone }
 
 // giveBack returns the cost of a retry that is not made.
 func (l *loop) giveBack() {

@@ -41,7 +41,7 @@ var errorCases = []struct {
 	{"connection refused", op("dial", errno(syscall.ECONNREFUSED)), retry.Class{Kind: retry.KindRetryable, NotDone: true}},
 	{"no route, no network", op("dial", errno(syscall.EHOSTUNREACH)), retry.Class{Kind: retry.KindRetryable, NotDone: true}},
 	{"dialling takes too long", op("dial", os.ErrDeadlineExceeded), retry.Class{Kind: retry.KindTimeout, NotDone: true}},
-	{"the proxy does not connect", op("proxyconnect", errno(syscall.ECONNRESET)), retry.Class{Kind: retry.KindRetryable, NotDone: true}},
+	{"the proxy cannot be reached", op("proxyconnect", errno(syscall.ECONNRESET)), retry.Class{Kind: retry.KindRetryable, NotDone: true}},
 	{"TLS handshake: certificate not trusted", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, retry.Class{Kind: retry.KindNonRetryable, NotDone: true}},
 	{"TLS handshake: wrong host name", x509.HostnameError{Certificate: new(x509.Certificate)}, retry.Class{Kind: retry.KindNonRetryable, NotDone: true}},
 	{"TLS handshake: the server speaks no TLS", tls.RecordHeaderError{}, retry.Class{Kind: retry.KindNonRetryable, NotDone: true}},
@@ -77,7 +77,7 @@ func TestErrorTable(t *testing.T) {
 		if tt.want.NotDone {
 			not = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", tt.what, tt.want.Kind, not, again(tt.want))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", tt.what, tt.want.Kind, not, again(tt.want, false))
 	}
 	document(t, "errors", b.String())
 }

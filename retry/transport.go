@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Transport is an [http.RoundTripper] that retries requests as a [Policy] says.
@@ -36,7 +37,7 @@ type Transport struct {
 	NewKey func() string
 	// MaxBody is how many bytes of a body without GetBody are kept so that it
 	// can be sent again; 0 means 1 MiB, less than 0 none. It is read before the
-	// first attempt. A longer one is sent as it comes, and only once.
+	// first attempt, and before the clock of the policy starts. A longer one is sent as it comes, and only once.
 	MaxBody int64
 	// Notify is told how each request ended, before RoundTrip returns; may be
 	// nil.
@@ -66,6 +67,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer body.close()
+	if ctx := req.Context(); ctx.Err() != nil { // while the body was read
+		return nil, noAnswer(ctx, Outcome{Kind: Refused, Stop: StopCanceled})
+	}
 	if !body.again {
 		policy.Attempts = 1
 	}
@@ -82,17 +86,23 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return Result{Err: err}
 		}
 		answer, err := t.base().RoundTrip(next)
-		if err != nil {
+		switch {
+		case err != nil:
 			return Result{Err: err}
+		case answer == nil:
+			return Result{Err: &Error{Class{KindNonRetryable, false}, errNoAnswer}}
+		case answer.Body == nil:
+			answer.Body = http.NoBody
 		}
 		resp, release = answer, a.keep()
 		return Result{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After")}
-	}, func() {
-		if resp != nil {
-			drain(resp.Body)
-			release()
-			resp = nil
+	}, func() func() {
+		if resp == nil {
+			return func() {}
 		}
+		waited := drain(resp.Body, release)
+		resp = nil
+		return waited
 	})
 	if t.Notify != nil {
 		t.Notify(req, out)
@@ -103,6 +113,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = withRelease(resp.Body, release)
 	return resp, nil
 }
+
+// errNoAnswer is a Base that breaks the contract of http.RoundTripper.
+var errNoAnswer = errors.New("retry: Base returned neither an answer nor an error")
 
 // noAnswer is the error where there is no answer, or it was closed before a
 // wait that another attempt did not follow.
@@ -132,6 +145,9 @@ func (t *Transport) request(ctx context.Context, req *http.Request, body *replay
 	next := req.Clone(ctx)
 	next.Body = content
 	if a.Key != "" {
+		if next.Header == nil {
+			next.Header = http.Header{}
+		}
 		next.Header.Set(KeyHeader, a.Key)
 	}
 	return next, nil
@@ -150,7 +166,15 @@ func newReplay(req *http.Request, limit int64) (*replay, error) {
 	case req.Body == nil || req.Body == http.NoBody:
 		return &replay{again: true, open: func() (io.ReadCloser, error) { return req.Body, nil }}, nil
 	case req.GetBody != nil:
-		return &replay{again: true, open: req.GetBody, orig: req.Body}, nil
+		first := &replay{again: true, orig: req.Body}
+		first.open = func() (io.ReadCloser, error) {
+			if first.orig == nil {
+				return req.GetBody()
+			}
+			first.orig = nil // whoever sends it closes it
+			return req.Body, nil
+		}
+		return first, nil
 	case limit == 0:
 		limit = defaultMaxBody
 	}
@@ -183,11 +207,30 @@ func (r *replay) close() {
 	}
 }
 
-// drain reads a little of a body that is not wanted, and closes it.
-func drain(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, maxDrained)
-	_ = body.Close()
+// drain reads a little of a body that is not wanted, and closes it, while the
+// caller waits; a body that is still not there at the end of the wait is given
+// up, with the context of its attempt.
+func drain(body io.ReadCloser, release context.CancelFunc) (waited func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.CopyN(io.Discard, body, maxDrained)
+		_ = body.Close()
+	}()
+	return func() {
+		grace, cancel := context.WithTimeout(context.Background(), drainGrace)
+		defer cancel()
+		select {
+		case <-done:
+		case <-grace.Done():
+		}
+		release()
+		<-done
+	}
 }
+
+// drainGrace is how much longer than the wait a body may take.
+const drainGrace = 100 * time.Millisecond
 
 // releasing is the body of an answer, with which the context of its attempt ends.
 type releasing struct {

@@ -184,7 +184,7 @@ func TestTransportEnds(t *testing.T) {
 		closed := 0
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
-		p := &peer{steps: []step{{status: 500}, {status: 500}}}
+		p := &peer{steps: []step{{status: 500}, {status: 500}, {status: 500}}}
 		tr := &retry.Transport{Base: p, Policy: retry.Policy{Attempts: 9, Backoff: exp}}
 		_, err := tr.RoundTrip(request(ctx, &closed))
 		if !errors.Is(err, context.DeadlineExceeded) || len(p.at) != 2 || p.open != 0 || closed == 0 {
@@ -200,9 +200,10 @@ func TestTransportEnds(t *testing.T) {
 		if _, err = tr.RoundTrip(broken); !errors.Is(err, errBody) || len(p.at) != 2 {
 			t.Errorf("a body that cannot be read: %v", err)
 		}
+		broken.Body = io.NopCloser(strings.NewReader("b"))
 		broken.GetBody = func() (io.ReadCloser, error) { return nil, errBody }
-		if _, err = tr.RoundTrip(broken); !errors.Is(err, errBody) || len(p.at) != 2 {
-			t.Errorf("a body that cannot be had: %v", err)
+		if _, err = tr.RoundTrip(broken); !errors.Is(err, errBody) || len(p.at) != 3 {
+			t.Errorf("a body that cannot be had again: %v after %d attempts", err, len(p.at))
 		}
 	})
 }

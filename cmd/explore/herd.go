@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"exactlyone/herd"
+	"exactlyone/internal/wholefile"
 	"exactlyone/retry"
 )
 
@@ -187,27 +188,11 @@ func (f *herdFlags) report(cmd *cobra.Command, result herdReport, interrupted bo
 	var err error
 	if f.out == "" {
 		err = write(cmd.OutOrStdout())
-	} else if err = writeFile(f.out, write); err != nil {
+	} else if err = wholefile.Write(f.out, write); err != nil {
 		err = fmt.Errorf("--out: %w", err)
 	}
 	if err == nil && interrupted {
 		err = exit(exitUnknown)
-	}
-	return err
-}
-
-// writeFile writes a file whole or not at all.
-func writeFile(path string, write func(io.Writer) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(tmp), tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
 	}
 	return err
 }

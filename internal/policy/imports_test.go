@@ -41,8 +41,9 @@ var mayImport = map[string][]string{
 	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/flakestat": {"flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
-	"internal/policy": nil,
-	"internal/wref":   nil,
+	"internal/policy":    nil,
+	"internal/wref":      nil,
+	"internal/wholefile": nil,
 }
 
 // drivers are modules that hold an SQL driver.
