@@ -106,5 +106,8 @@ func (r Race) check() error {
 	case r.FirstRetry < 1:
 		return fmt.Errorf("first retry: 1 or more was expected, not %d", r.FirstRetry)
 	}
+	if r.DelayMean == 0 && r.DelaySD == 0 {
+		return errors.New("delay mean and deviation: one above 0 was expected; without any delay nobody is ever too late")
+	}
 	return errors.Join(span("base", r.Base), span("cap", r.Cap), span("delay mean", r.DelayMean), span("delay deviation", r.DelaySD))
 }
