@@ -215,7 +215,7 @@ func TestClientStopsWithItsContext(t *testing.T) {
 }
 
 // TestClientWithPolicy: one key for all attempts, and no attempt after one that
-// may have been carried out, unless there is a key.
+// may have been sent, unless there is a key.
 func TestClientWithPolicy(t *testing.T) {
 	n := 0
 	newID := func() string { n++; return fmt.Sprint("id", n) }
@@ -228,7 +228,7 @@ func TestClientWithPolicy(t *testing.T) {
 		{model.KeyPerAttempt, []int{0, 500, 201}, model.Success, []string{"id1", "id1", "id1"}},
 		{model.KeyToolCall, []int{0, 401}, model.Unknown, []string{"run:call", "run:call"}},
 		{model.KeyNone, []int{500, 201}, model.Unknown, []string{""}},
-		{"", []int{429, 429, 429}, model.Refused, []string{"", "", ""}},
+		{"", []int{429, 429, 429}, model.Refused, []string{""}},
 		{"", []int{404}, model.Refused, []string{""}},
 	} {
 		s := &script{statuses: tt.statuses}
