@@ -24,8 +24,9 @@ type Backend interface {
 	// Do carries out one op for a session at a time, and returns the content
 	// and the session after it.
 	Do(shared, session State, op interleave.Op, now time.Time) (State, State, Reply)
-	// Waits says whether op must wait because of other sessions that are open.
-	Waits(op interleave.Op, session State, others []State) bool
+	// Waits says whether an op of a session must wait because of others that
+	// are open.
+	Waits(shared, session State, op interleave.Op, others []State) bool
 	// Close releases what the backend holds.
 	Close() error
 }
@@ -91,7 +92,7 @@ type (
 )
 
 // SerialWaits is Waits of a store whose transactions run one after another.
-func SerialWaits(op interleave.Op, session State, others []State) bool {
+func SerialWaits(session State, op interleave.Op, others []State) bool {
 	return len(others) > 0 || session != nil && NeedsTurn(op)
 }
 
@@ -133,8 +134,8 @@ type memory struct{ start *model.Tables }
 func (m memory) Start() (State, error) { return m.start, nil }
 func (m memory) Close() error          { return nil }
 
-func (m memory) Waits(op interleave.Op, session State, others []State) bool {
-	return SerialWaits(op, session, others)
+func (m memory) Waits(_, session State, op interleave.Op, others []State) bool {
+	return SerialWaits(session, op, others)
 }
 
 func (m memory) Do(shared, session State, op interleave.Op, _ time.Time) (State, State, Reply) {

@@ -121,16 +121,22 @@ func (s portStore) Begin(ctx context.Context) (model.Tx, error) {
 type portTx struct {
 	store portStore
 	done  bool
+	ended error // what ended it, other than Commit and Rollback
 }
 
 func (t *portTx) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
-	if t.done {
+	switch {
+	case t.done:
 		return model.Result{}, model.ErrTxDone
-	}
-	if err := ctx.Err(); err != nil {
-		return model.Result{}, err
+	case t.ended != nil:
+		return model.Result{}, t.ended
+	case ctx.Err() != nil:
+		return model.Result{}, ctx.Err()
 	}
 	r := t.store.ask(StmtOp{Stmt: st})
+	if r.Err != nil && model.EndsTx(r.Err) {
+		t.ended = r.Err
+	}
 	return r.Result, r.Err
 }
 
@@ -142,6 +148,12 @@ func (t *portTx) finish(op interleave.Op) error {
 		return model.ErrTxDone
 	}
 	t.done = true
+	if t.ended != nil {
+		if _, commits := op.(CommitOp); commits {
+			return t.ended
+		}
+		return nil
+	}
 	return t.store.ask(op).Err
 }
 

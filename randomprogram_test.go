@@ -256,4 +256,4 @@ func openSnapshots(s Store) (Backend, error) {
 	return snapshots{b}, err
 }
 
-func (snapshots) Waits(interleave.Op, State, []State) bool { return false }
+func (snapshots) Waits(_, _ State, _ interleave.Op, _ []State) bool { return false }

@@ -105,7 +105,7 @@ type wStore struct{}
 func (wStore) Start() (State, error) { return wState{}, nil }
 func (wStore) Close() error          { return nil }
 
-func (wStore) Waits(interleave.Op, State, []State) bool { return false }
+func (wStore) Waits(_, _ State, _ interleave.Op, _ []State) bool { return false }
 
 func (wStore) Do(shared, _ State, op interleave.Op, now time.Time) (State, State, Reply) {
 	s, o := shared.(wState), op.(wOp)

@@ -277,7 +277,7 @@ func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
 	if id := v[mine+slotSession+op.store]; id != 0 {
 		session = w.values.Value(id).(State)
 	}
-	return w.backends[op.store].Waits(op.op, session, w.others)
+	return w.backends[op.store].Waits(w.values.Value(v[atStores+op.store]).(State), session, op.op, w.others)
 }
 
 // told is the number of what client c is told by an answer.

@@ -33,7 +33,22 @@ var (
 	ErrCommit = errors.New("store: connection lost during commit")
 	// ErrTxDone is the use of a transaction that was committed or rolled back.
 	ErrTxDone = errors.New("store: transaction is finished")
+	// ErrBusy is a store that somebody else is using; nothing was done.
+	ErrBusy = errors.New("store: busy")
+	// ErrSerialization and ErrDeadlock are a transaction that was rolled back
+	// because of what another one did; as a new one it may succeed.
+	ErrSerialization = errors.New("store: could not serialize access")
+	ErrDeadlock      = errors.New("store: deadlock detected")
+	// ErrLost is a connection that was lost. An open transaction is rolled
+	// back. A statement of its own may have taken effect.
+	ErrLost = errors.New("store: connection lost")
 )
+
+// EndsTx says whether an error of a statement ended its transaction too, so
+// that nothing of it takes effect.
+func EndsTx(err error) bool {
+	return errors.Is(err, ErrSerialization) || errors.Is(err, ErrDeadlock) || errors.Is(err, ErrLost)
+}
 
 // Result is what one statement did.
 type Result struct {

@@ -210,7 +210,7 @@ func TestWaits(t *testing.T) {
 			{exactlyone.StmtOp{Stmt: job("a")}, other, nil, false},
 			{exactlyone.StmtOp{Stmt: model.Select("jobs")}, nil, []exactlyone.State{other}, true},
 		} {
-			if got := w.backend.Waits(tt.op, tt.session, tt.others); got != tt.want {
+			if got := w.backend.Waits(w.shared, tt.session, tt.op, tt.others); got != tt.want {
 				t.Errorf("%s: %s with %d others waits: %t", s.name, tt.op, len(tt.others), got)
 			}
 		}

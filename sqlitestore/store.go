@@ -110,8 +110,8 @@ func (s *store) Counts() (statements, restores int) {
 }
 
 // Waits is as in memory: transactions are serial.
-func (s *store) Waits(op interleave.Op, session exactlyone.State, others []exactlyone.State) bool {
-	return exactlyone.SerialWaits(op, session, others)
+func (s *store) Waits(_, session exactlyone.State, op interleave.Op, others []exactlyone.State) bool {
+	return exactlyone.SerialWaits(session, op, others)
 }
 
 func (s *store) Do(shared, session exactlyone.State, op interleave.Op, _ time.Time) (exactlyone.State, exactlyone.State, exactlyone.Reply) {
