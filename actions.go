@@ -6,22 +6,17 @@ import "exactlyone/interleave"
 //
 //	fault 1 | kind 7 | client or node 8 | slot 8 | argument 8
 const (
-	actStep         = iota + 1 // a request does what it asks for
-	actDeliver                 // an answer reaches its client
-	actClient                  // a client does what it asks for; argument: the node it sends to
-	actDuplicate               // the second copy of a request arrives; argument: the node
-	actLose                    // an answer is lost
-	actLoseRequest             // a request is lost
-	actSendTwice               // a request is sent and will arrive again; argument: the node
-	actCommitTook              // a commit takes effect and errs
-	actCommitFailed            // a commit has no effect and errs
-	actCrash                   // a node crashes
-	actJump                    // the clock jumps; argument: which target
+	actStep      = iota + 1 // a request does what it asks for
+	actDeliver              // an answer reaches its client
+	actClient               // a client does what it asks for; argument: the node it sends to
+	actDuplicate            // the second copy of a request arrives; argument: the node
+	actLand                 // a commit that erred takes effect; argument: which
+	actFault                // and the faults after it, in the order of their budgets
 )
 
 func action(kind, who, slot, arg int) interleave.Action {
 	a := interleave.Action(kind<<24 | who<<16 | slot<<8 | arg)
-	if kind >= actLose {
+	if kind >= actFault {
 		a |= interleave.FaultBit
 	}
 	return a
@@ -60,7 +55,7 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 		}
 		busy = true
 		switch op := p.Op.(type) {
-		case sendOp:
+		case sendOp, roundOp:
 			if w.word(v, c, 0).phase() == phaseFree {
 				for n := range w.nodes {
 					buf = append(buf, action(actClient, c, 0, n))
@@ -72,6 +67,12 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 			}
 		default:
 			buf = append(buf, action(actClient, c, 0, 0))
+		}
+	}
+	for i := range w.lates {
+		if v[w.late(i)] != 0 {
+			buf = append(buf, action(actLand, 0, 0, i))
+			busy = true
 		}
 	}
 	if !busy {
@@ -109,81 +110,42 @@ func (w *world) earliestSleep(v []uint32) int64 {
 
 // faults appends what can break.
 func (w *world) faults(v []uint32, buf []interleave.Action) []interleave.Action {
-	for c := range w.clients {
-		for s := range w.layout.slots {
-			buf = w.slotFaults(v, buf, c, s)
-		}
-		if _, ok := w.clientStands(v, c).Op.(sendOp); !ok || w.word(v, c, 0).phase() != phaseFree {
-			continue
-		}
-		if left(v, budgetLostRequest) > 0 {
-			buf = append(buf, action(actLoseRequest, c, 0, 0))
-		}
-		if left(v, budgetDuplicate) > 0 {
-			for n := range w.nodes {
-				buf = append(buf, action(actSendTwice, c, 0, n))
-			}
+	w.acts = buf
+	for i, f := range faults {
+		if left(v, i) > 0 {
+			f.offer(w, v, w.puts[i])
 		}
 	}
-	if left(v, budgetCrash) > 0 {
-		for n := range w.nodes {
-			if w.canCrash(v, n) {
-				buf = append(buf, action(actCrash, n, 0, 0))
-			}
-		}
-	}
-	if left(v, budgetJump) > 0 {
-		for i := range w.jumpTargets(v) {
-			buf = append(buf, action(actJump, 0, 0, i))
-		}
-	}
-	return buf
+	return w.acts
 }
 
-func (w *world) slotFaults(v []uint32, buf []interleave.Action, c, s int) []interleave.Action {
-	switch w.word(v, c, s).phase() {
-	case phaseAnswered:
-		if left(v, budgetLost) > 0 {
-			buf = append(buf, action(actLose, c, s, 0))
-		}
-	case phaseRunning:
-		if left(v, budgetCommit) == 0 {
-			break
-		}
-		p := w.handlerStands(v, c, s)
-		op, ok := p.Op.(storeOp)
-		if _, commits := op.op.(CommitOp); ok && commits && !w.waits(v, c, s, op) {
-			buf = append(buf, action(actCommitTook, c, s, 0), action(actCommitFailed, c, s, 0))
+// putFaults makes the functions that faults are offered with.
+func (w *world) putFaults() {
+	for i := range faults {
+		w.puts[i] = func(who, slot, arg int) {
+			w.acts = append(w.acts, action(actFault+i, who, slot, arg))
 		}
 	}
-	return buf
 }
 
-// canCrash says whether a crash of a node would change anything that a crash
-// before the last step would not have changed as well.
-func (w *world) canCrash(v []uint32, n int) bool {
-	if w.reduce.crashes && v[w.node(n)+1]&nodeCrashable == 0 {
-		return false
-	}
-	if !w.sys.Stateless && len(w.stands(v[w.node(n)])) > 0 {
-		return true // its memory goes
-	}
-	for c := range w.clients {
-		for s := range w.layout.slots {
-			wd := w.word(v, c, s)
-			if (wd.phase() == phaseRunning || wd.phase() == phaseAnswered) && wd.node() == n {
-				return true
-			}
-		}
-	}
-	return false
+// canSend says whether client c is about to send a request.
+func (w *world) canSend(v []uint32, c int) bool {
+	_, ok := w.clientStands(v, c).Op.(sendOp)
+	return ok && w.word(v, c, 0).phase() == phaseFree && !w.expired(now(v))
 }
+
+// nobodys are the faults that are no step of a task gone wrong.
+var nobodys = func() (all [budgets]bool) {
+	for i, f := range faults {
+		all[i] = f.about(new(Bounds)).nobodys
+	}
+	return all
+}()
 
 // byTask says whether an action is a step of a task, plain or gone wrong.
-// Crashes and jumps of the clock are nobody's.
 func byTask(a interleave.Action) bool {
 	kind, _, _, _ := unpack(a)
-	return kind != actCrash && kind != actJump
+	return kind < actLand || kind >= actFault && !nobodys[kind-actFault]
 }
 
 // Switch says whether a step is another task's than the last one. A client and

@@ -23,12 +23,13 @@ func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
 	case actDuplicate:
 		w.count(duplicatesDelivered)
 		w.arrive(next, who, slot, arg, next[w.slot(who, slot)+slotMessage])
-	case actSendTwice:
-		w.sendTwice(next, who, arg)
-	case actLose, actLoseRequest, actCommitTook, actCommitFailed, actCrash, actJump:
-		w.strike(next, kind, who, slot, arg)
+	case actLand:
+		w.land(next, arg)
 	default:
-		panic("exactlyone: unknown action")
+		f := kind - actFault
+		spend(next, f)
+		w.struck[f]++
+		faults[f].strike(w, next, who, slot, arg)
 	}
 	return w.check(v, next)
 }
@@ -99,7 +100,10 @@ func (w *world) step(v []uint32, c, s int) {
 	switch op := p.Op.(type) {
 	case storeOp:
 		w.stepStore(v, c, s, op.store, p.OpID, 0)
-	case nowOp, sinceOp:
+	case nowOp:
+		w.silent(v, c, s)
+		w.give(v, c, s, w.values.ID(moment{moved(v).Add(w.skewOf(v, w.word(v, c, s).node()))}))
+	case sinceOp:
 		w.silent(v, c, s)
 		w.give(v, c, s, w.values.ID(moment{moved(v)}))
 	case sleepOp:
@@ -128,10 +132,20 @@ func (w *world) silent(v []uint32, c, s int) {
 // stepStore carries out op on a store; the request is given its reply, or
 // instead the one that a fault makes of it.
 func (w *world) stepStore(v []uint32, c, s, store int, op, instead uint32) {
+	reply := w.affect(v, c, s, store, op)
+	if instead != 0 {
+		reply = instead
+	}
+	w.give(v, c, s, reply)
+}
+
+// affect carries out op on a store, and returns the reply without giving it to
+// anybody.
+func (w *world) affect(v []uint32, c, s, store int, op uint32) (reply uint32) {
 	at := w.slot(c, s)
 	before, boundaries := v[atStores+store], v[atBoundaries]
 	w.see(v, op)
-	reply := w.perform(v, at, store, op)
+	reply = w.perform(v, at, store, op)
 	w.silent(v, c, s)
 	wd := word(v[at]) | wordTouched
 	if v[atBoundaries] != boundaries {
@@ -143,10 +157,7 @@ func (w *world) stepStore(v []uint32, c, s, store int, op, instead uint32) {
 		w.countConflict(v, c, s)
 	}
 	v[at] = uint32(wd)
-	if instead != 0 {
-		reply = instead
-	}
-	w.give(v, c, s, reply)
+	return reply
 }
 
 // deliver hands an answer to its client.
@@ -196,12 +207,19 @@ func (w *world) stepClient(v []uint32, c, node int) {
 	p := w.clientStands(v, c)
 	switch op := p.Op.(type) {
 	case sendOp:
+		if w.expired(now(v)) {
+			w.tell(v, c, w.cache.expired)
+			return
+		}
 		w.arrive(v, c, 0, node, w.requestOf(p))
 	case sleepOp:
 		w.moveTo(v, max(now(v), op.until.UnixNano()))
 		w.tell(v, c, w.cache.ok)
 	case nowOp, sinceOp:
 		w.tell(v, c, w.values.ID(moment{moved(v)}))
+	case roundOp:
+		w.noted("rounds of " + w.name(c))
+		w.arrive(v, c, 0, node, w.values.ID(round(op)))
 	default:
 		panic("exactlyone: a client asks for what only requests may: " + p.Op.String())
 	}

@@ -15,8 +15,8 @@ type caches struct {
 	replies  []storeEntry
 	told     map[tripleKey]uint32
 
-	rollback                             [maxStores]uint32 // the numbers of what is often needed
-	ok, connection, timeout, commitError uint32
+	rollback, commit                              [maxStores]uint32 // the numbers of what is often needed
+	ok, connection, timeout, expired, commitError uint32
 }
 
 // Tags in keys of caches.small.
@@ -54,9 +54,10 @@ func (c *caches) fill(values *interleave.Interner, stores int) {
 	c.ok = values.ID(ok{})
 	c.connection = values.ID(received{err: model.ErrConnection})
 	c.timeout = values.ID(received{err: model.ErrTimeout})
+	c.expired = values.ID(received{err: errExpired})
 	c.commitError = values.ID(Reply{Err: model.ErrCommit})
 	for s := range stores {
-		c.rollback[s] = values.ID(storeOp{s, RollbackOp{}})
+		c.rollback[s], c.commit[s] = values.ID(storeOp{s, RollbackOp{}}), values.ID(storeOp{s, CommitOp{}})
 	}
 }
 

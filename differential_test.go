@@ -121,9 +121,9 @@ func (w *follower) measure(v []uint32) story {
 		return w.s
 	}
 	var s story
-	full, now := budgetWords(w.bounds), [2]uint32{v[atBudgets], v[atBudgets+1]}
+	full := budgetWords(w.bounds)
 	for b := range budgets {
-		s.faults += int(full[b/4]>>(8*(b%4))&0xff) - int(now[b/4]>>(8*(b%4))&0xff)
+		s.faults += int(full[b/4]>>(8*(b%4))&0xff) - left(v, b)
 	}
 	return s
 }

@@ -115,10 +115,11 @@ func (s portStore) Begin(ctx context.Context) (model.Tx, error) {
 	if err := s.ask(BeginOp{}).Err; err != nil {
 		return nil, err
 	}
-	return &portTx{store: s}, nil
+	return &portTx{ctx: ctx, store: s}, nil
 }
 
 type portTx struct {
+	ctx   context.Context // it ends with it, as in database/sql
 	store portStore
 	done  bool
 	ended error // what ended it, other than Commit and Rollback
@@ -132,6 +133,8 @@ func (t *portTx) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
 		return model.Result{}, t.ended
 	case ctx.Err() != nil:
 		return model.Result{}, ctx.Err()
+	case t.ctx.Err() != nil:
+		return model.Result{}, model.ErrTxDone
 	}
 	r := t.store.ask(StmtOp{Stmt: st})
 	if r.Err != nil && model.EndsTx(r.Err) {
@@ -148,6 +151,9 @@ func (t *portTx) finish(op interleave.Op) error {
 		return model.ErrTxDone
 	}
 	t.done = true
+	if err := t.ctx.Err(); err != nil && t.ended == nil {
+		t.ended = err
+	}
 	if t.ended != nil {
 		if _, commits := op.(CommitOp); commits {
 			return t.ended

@@ -48,6 +48,7 @@ var counterNames = [counters]string{
 // exercised is what one worker counted.
 type exercised struct {
 	counts [counters]int
+	struck [budgets]int // by fault
 	notes  map[string]int
 	held   uint64 // properties whose premise held at least once
 }
@@ -91,6 +92,9 @@ func (w *world) countConflict(v []uint32, c, s int) {
 func (e *exercised) add(o exercised) {
 	for i, n := range o.counts {
 		e.counts[i] += n
+	}
+	for i, n := range o.struck {
+		e.struck[i] += n
 	}
 	for what, n := range o.notes {
 		if e.notes == nil {

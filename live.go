@@ -29,7 +29,8 @@ type liveNode struct {
 
 // newLive is a world that runs one execution for real, with no reduction.
 func newLive(t *tables) *world {
-	w := &world{tables: t, layout: newLayout(len(t.sys.Stores), t.bounds), last: true, cache: liveCaches()}
+	w := &world{tables: t, layout: newLayout(t), last: true, cache: liveCaches()}
+	w.putFaults()
 	w.cache.fill(t.values, w.stores)
 	w.live = &liveRun{t: t, procs: make([]liveProc, 1), nodes: make([]liveNode, t.bounds.Nodes)}
 	return w
@@ -47,20 +48,18 @@ func (l *liveRun) next(id, event uint32) uint32 {
 }
 
 func (l *liveRun) spawn(n int, event uint32) uint32 {
-	p := newServerProcess(l.nodes[n].env, l.nodes[n].server)
+	p := newServerProcess(l.t.sys, l.nodes[n].env, l.nodes[n].server)
 	return l.add(p, p.Handle(0, l.t.values.Value(interleave.EventValue(event))))
 }
 
 func (l *liveRun) bootServer(n int) uint32 {
 	env, server := startServer(l.t.sys)
 	l.nodes[n] = liveNode{env, server}
-	return l.add(newServerProcess(env, server), nil)
+	return l.add(newServerProcess(l.t.sys, env, server), nil)
 }
 
 func (l *liveRun) bootClient(c int) uint32 {
-	client := l.t.sys.Client(c)
-	client.Attempts = l.t.bounds.Attempts
-	p := newClientProcess(l.t.sys, client)
+	p := l.t.launch(c, false)
 	return l.add(p, p.Handle(0, begin{}))
 }
 

@@ -81,7 +81,7 @@ func (p *performance) verdict() (property, message string) {
 func (p *performance) trace(frame *Trace) *Trace {
 	t := *frame
 	t.Version, t.System, t.Bounds, t.Steps = TraceVersion, p.w.sys.Name, p.w.bounds, p.steps
-	t.clients, t.nodes, t.stores = p.w.clients, p.w.nodes, nil
+	t.clients, t.nodes, t.stores = p.w.bounds.Clients, p.w.nodes, nil
 	for _, s := range p.w.sys.Stores {
 		t.stores = append(t.stores, s.Name)
 	}
@@ -119,12 +119,12 @@ func (p *performance) snapshot() Snapshot {
 	}
 	for c := range w.clients {
 		if p := w.clientStands(v, c); p.Op == nil {
-			s.Stands = append(s.Stands, NamedState{clientName(c), "has ended: " + p.Result.String()})
+			s.Stands = append(s.Stands, NamedState{w.name(c), "has ended: " + p.Result.String()})
 		} else {
-			s.Stands = append(s.Stands, NamedState{clientName(c), "waits for: " + w.opText(p.Op)})
+			s.Stands = append(s.Stands, NamedState{w.name(c), "waits for: " + w.opText(p.Op)})
 		}
 		for slot := range w.layout.slots {
-			name := "request of " + requestName(c, slot)
+			name := "request of " + w.requestName(c, slot)
 			at := w.slot(c, slot)
 			switch wd := w.word(v, c, slot); wd.phase() {
 			case phaseRunning:

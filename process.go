@@ -12,10 +12,11 @@ import (
 // serverProcess is one server process, or the part of one that handles a
 // single request where the system is stateless.
 type serverProcess struct {
-	env    *Env
-	server model.Server
-	tasks  interleave.Tasks
-	count  int
+	sys     *System
+	env     *Env
+	server  model.Server
+	tasks   interleave.Tasks
+	cancels []context.CancelFunc // for each task
 }
 
 // startServer runs the system's Start.
@@ -33,23 +34,37 @@ func startServer(sys *System) (*Env, model.Server) {
 	return env, server
 }
 
-func newServerProcess(env *Env, server model.Server) *serverProcess {
-	return &serverProcess{env: env, server: server}
+func newServerProcess(sys *System, env *Env, server model.Server) *serverProcess {
+	return &serverProcess{sys: sys, env: env, server: server}
 }
 
-// Handle starts a request, or gives a parked one the outcome of its op.
+// Handle starts a request or a round of a background actor, or gives a parked
+// one the outcome of its op.
 func (p *serverProcess) Handle(task int, event any) []interleave.Parked {
 	p.env.tasks = &p.tasks
-	if req, ok := event.(model.Request); ok {
-		if task != p.count {
-			panic("exactlyone: requests must be numbered in order")
-		}
-		p.count++
-		p.tasks.Go(func() fmt.Stringer { return p.server.Handle(context.Background(), req) })
-	} else {
+	switch event := event.(type) {
+	case model.Request:
+		p.start(task, func(ctx context.Context) fmt.Stringer { return p.server.Handle(ctx, event) })
+	case round:
+		p.start(task, func(ctx context.Context) fmt.Stringer {
+			p.sys.Background[event.actor].Run(ctx, p.server)
+			return ok{}
+		})
+	case cancelled:
+		p.cancel(task)
+	default:
 		p.tasks.Resume(task, event)
 	}
 	return p.tasks.Parked()
+}
+
+func (p *serverProcess) start(task int, f func(ctx context.Context) fmt.Stringer) {
+	if task != len(p.cancels) {
+		panic("exactlyone: requests must be numbered in order")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancels = append(p.cancels, cancel)
+	p.tasks.Go(func() fmt.Stringer { return f(ctx) })
 }
 
 func (p *serverProcess) Kill() error {
@@ -102,6 +117,38 @@ func (p *clientProcess) State() string {
 }
 
 func (p *clientProcess) Kill() error { return p.tasks.Kill() }
+
+// actorProcess is one background actor: it asks for one round after another.
+type actorProcess struct {
+	actor, rounds int
+	begun         int
+}
+
+// endless is rounds without end.
+const endless = -1
+
+func (p *actorProcess) Handle(int, any) []interleave.Parked {
+	if p.begun == p.rounds {
+		return []interleave.Parked{{Result: ok{}}}
+	}
+	if p.rounds != endless {
+		p.begun++
+	}
+	return []interleave.Parked{{Op: roundOp{p.actor}}}
+}
+
+func (p *actorProcess) State() string { return fmt.Sprint(p.begun) }
+func (p *actorProcess) Kill() error   { return nil }
+
+// roundOp asks for a round of a background actor, and round is the event that
+// begins it.
+type (
+	roundOp struct{ actor int }
+	round   struct{ actor int }
+)
+
+func (o roundOp) String() string { return fmt.Sprint("round of actor ", o.actor) }
+func (e round) String() string   { return fmt.Sprint("round of actor ", e.actor) }
 
 // begin is the event that starts a client.
 type begin struct{}

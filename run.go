@@ -80,11 +80,12 @@ func Run(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) 
 }
 
 func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
-	if err := sys.validate(); err != nil {
+	prepared, err := sys.prepared()
+	if err != nil {
 		return nil, err
 	}
 	named := b.named()
-	b, err := b.withDefaults()
+	b, err = b.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	tab, err := newTables(&sys, b)
+	tab, err := newTables(prepared, b)
 	if err != nil {
 		return nil, err
 	}
@@ -190,9 +191,9 @@ func (r *run) result(report interleave.Report) *Result {
 		sum.add(w.exercised)
 	}
 	res.Exercised = sum.list()
-	for _, b := range r.budgetsUsed(sum) {
-		if b.budget > 0 && b.struck == 0 && report.Stop == interleave.Complete {
-			res.NotApplicable = append(res.NotApplicable, b.name)
+	for i, f := range faults {
+		if f := f.about(&r.bounds); *f.budget > 0 && sum.struck[i] == 0 && report.Stop == interleave.Complete {
+			res.NotApplicable = append(res.NotApplicable, f.json)
 		}
 	}
 	for _, p := range r.props {
@@ -202,23 +203,6 @@ func (r *run) result(report interleave.Report) *Result {
 		res.JumpTargets = r.jumpTexts()
 	}
 	return res
-}
-
-// budgetUse is how a fault budget was used.
-type budgetUse struct {
-	name           string // as JSON spells it
-	budget, struck int
-}
-
-func (r *run) budgetsUsed(e exercised) []budgetUse {
-	return []budgetUse{
-		{"crashes", r.bounds.Crashes, e.counts[crashes]},
-		{"lost_answers", r.bounds.LostAnswers, e.counts[answersLost]},
-		{"lost_requests", r.bounds.LostRequests, e.counts[requestsLost]},
-		{"duplicates", r.bounds.Duplicates, e.counts[duplicatesSent]},
-		{"jumps", r.bounds.Jumps, e.counts[jumps]},
-		{"commit_faults", r.bounds.CommitFaults, e.counts[commitsErred] + e.counts[commitsErredInEffect]},
-	}
 }
 
 // jumpTexts says where the clock could jump.

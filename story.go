@@ -36,14 +36,15 @@ type stepLog struct {
 	ended []string // answers given, by request
 	tells []Cell   // what clients were told
 	first bool     // the next gift is the reply to the step's own op
+	time  string   // the time after the step
 }
 
-func (l *stepLog) told(c int, values *interleave.Interner, id uint32) {
+func (l *stepLog) told(name string, values *interleave.Interner, id uint32) {
 	if l == nil {
 		return
 	}
 	if r, isAnswer := values.Value(id).(received); isAnswer {
-		l.tells = append(l.tells, Cell{clientName(c), "← " + r.String()})
+		l.tells = append(l.tells, Cell{name, "← " + r.String()})
 	}
 }
 
@@ -72,48 +73,49 @@ func (l *stepLog) answered(_, slot int, result fmt.Stringer) {
 	l.ended = append(l.ended, text)
 }
 
-func clientName(c int) string { return fmt.Sprintf("client %d", c+1) }
-func nodeName(n int) string   { return fmt.Sprintf("node %d", n+1) }
+func nodeName(n int) string { return fmt.Sprintf("node %d", n+1) }
+
+// name is what a client or a background actor is called.
+func (w *world) name(c int) string {
+	if w.isActor(c) {
+		return w.sys.Background[c-w.bounds.Clients].Name
+	}
+	return fmt.Sprintf("client %d", c+1)
+}
 
 // label names an action by what it does, so that a schedule can be followed
 // after the writer was edited.
 func (w *world) label(v []uint32, a interleave.Action) string {
 	kind, who, slot, arg := unpack(a)
-	name := requestName(who, slot)
 	switch kind {
 	case actStep:
-		return name + ": " + w.opText(w.handlerStands(v, who, slot).Op)
+		return w.requestName(who, slot) + ": " + w.opText(w.handlerStands(v, who, slot).Op)
 	case actDeliver:
-		return name + " receives " + fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage]))
+		return w.requestName(who, slot) + " receives " + fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage]))
 	case actClient:
 		p := w.clientStands(v, who)
-		if _, sends := p.Op.(sendOp); sends {
-			return fmt.Sprintf("%s: %s to %s", name, p.Op, nodeName(arg))
+		switch p.Op.(type) {
+		case sendOp:
+			return fmt.Sprintf("%s: %s to %s", w.name(who), p.Op, nodeName(arg))
+		case roundOp:
+			return fmt.Sprintf("%s: round on %s", w.name(who), nodeName(arg))
 		}
-		return name + ": " + p.Op.String()
+		return w.name(who) + ": " + p.Op.String()
 	case actDuplicate:
-		return fmt.Sprintf("%s arrives at %s", name, nodeName(arg))
-	case actLose:
-		return "answer to " + name + " is lost"
-	case actLoseRequest:
-		return "request of " + name + " is lost"
-	case actSendTwice:
-		return fmt.Sprintf("%s: send twice, first to %s", name, nodeName(arg))
-	case actCommitTook:
-		return name + ": COMMIT takes effect but errs"
-	case actCommitFailed:
-		return name + ": COMMIT errs without effect"
-	case actCrash:
-		return nodeName(who) + " crashes"
+		return fmt.Sprintf("%s arrives at %s", w.requestName(who, slot), nodeName(arg))
+	case actLand:
+		return "the late COMMIT in " + w.lateStore(v, arg) + " takes effect"
 	}
-	return "the clock jumps to " + clock.Since(at(w.jumpTargets(v)[arg]))
+	return faults[kind-actFault].label(w, v, who, slot, arg)
 }
 
-func requestName(c, slot int) string {
+func (w *world) lateStore(v []uint32, i int) string { return w.sys.Stores[v[w.late(i)]-1].Name }
+
+func (w *world) requestName(c, slot int) string {
 	if slot > 0 {
-		return fmt.Sprintf("%s (copy %d)", clientName(c), slot)
+		return fmt.Sprintf("%s (copy %d)", w.name(c), slot)
 	}
-	return clientName(c)
+	return w.name(c)
 }
 
 // opText is an op as stories show it, with the store's name where there are
@@ -141,30 +143,21 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	log := w.log
 	w.log = nil
 	step.Time = clock.Since(moved(next))
+	log.time = step.Time
 	add := func(who, what string) { step.Cells = append(step.Cells, Cell{who, what}) }
 	switch kind {
 	case actStep:
-		add(requestName(who, slot), w.stepText(op, log))
+		add(w.requestName(who, slot), w.stepText(op, log))
+	case actDeliver:
 	case actClient:
 		w.tellClient(v, who, arg, log, add)
 	case actDuplicate:
-		add(nodeName(arg), "▶ "+requestName(who, slot))
-		add(requestName(who, slot), strings.Join(append([]string{"its copy arrives"}, log.ended...), "; "))
-	case actSendTwice:
-		add(clientName(who), "sends "+w.clientStands(v, who).Op.(sendOp).req.Brief()+", twice")
-		add(nodeName(arg), "▶ "+clientName(who))
-	case actLose:
-		add(clientName(who), "✗ answer lost: "+fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage])))
-	case actLoseRequest:
-		add(clientName(who), "✗ request lost: "+w.clientStands(v, who).Op.(sendOp).req.Brief())
-	case actCommitTook:
-		add(requestName(who, slot), "✗ COMMIT takes effect but errs"+ends(log))
-	case actCommitFailed:
-		add(requestName(who, slot), "✗ COMMIT errs without effect"+ends(log))
-	case actCrash:
-		add(nodeName(who), "✗ crashes")
-	case actJump:
-		add("clock", "✗ "+step.Time)
+		add(nodeName(arg), "▶ "+w.requestName(who, slot))
+		add(w.requestName(who, slot), strings.Join(append([]string{"its copy arrives"}, log.ended...), "; "))
+	case actLand:
+		add("store "+w.lateStore(v, arg), "the late COMMIT takes effect")
+	default:
+		faults[kind-actFault].tell(w, v, who, slot, arg, log, add)
 	}
 	step.Cells = append(step.Cells, log.tells...)
 	for s := range w.stores {
@@ -184,14 +177,21 @@ func brief(v any) string {
 	return fmt.Sprint(v)
 }
 
+// opBrief is an op without its values, as opText is one with them.
+func (w *world) opBrief(op interleave.Op) string {
+	s, ok := op.(storeOp)
+	switch {
+	case !ok:
+		return brief(op)
+	case w.stores > 1:
+		return w.sys.Stores[s.store].Name + ": " + brief(s.op)
+	}
+	return brief(s.op)
+}
+
 // stepText is what a request did and what came of it.
 func (w *world) stepText(op interleave.Op, log *stepLog) string {
-	text := brief(op)
-	if s, ok := op.(storeOp); ok {
-		if text = brief(s.op); w.stores > 1 {
-			text = w.sys.Stores[s.store].Name + ": " + text
-		}
-	}
+	text := w.opBrief(op)
 	switch op.(type) {
 	case sleepOp, lockOp:
 		log.reply = ""
@@ -223,14 +223,17 @@ func ends(log *stepLog) string {
 func (w *world) tellClient(v []uint32, c, node int, log *stepLog, add func(who, what string)) {
 	switch op := w.clientStands(v, c).Op.(type) {
 	case sendOp:
-		add(clientName(c), strings.Join(append([]string{"sends " + op.req.Brief()}, log.ended...), "; "))
-		add(nodeName(node), "▶ "+clientName(c))
+		add(w.name(c), strings.Join(append([]string{"sends " + op.req.Brief()}, log.ended...), "; "))
+		add(nodeName(node), "▶ "+w.name(c))
+	case roundOp:
+		add(w.name(c), strings.Join(append([]string{"begins a round"}, log.ended...), "; "))
+		add(nodeName(node), "▶ "+w.name(c))
 	case sinceOp:
-		add(clientName(c), "begins to wait")
+		add(w.name(c), "begins to wait")
 	case sleepOp:
-		add(clientName(c), "has waited until "+clock.Since(op.until))
+		add(w.name(c), "has waited until "+clock.Since(op.until))
 	default:
-		add(clientName(c), op.String()+" → "+log.reply)
+		add(w.name(c), op.String()+" → "+log.reply)
 	}
 }
 
@@ -265,7 +268,7 @@ func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
 	}
 	names := []string{"clock"}
 	for c := range clients {
-		names = append(names, clientName(c))
+		names = append(names, fmt.Sprintf("client %d", c+1))
 	}
 	for n := range nodes {
 		names = append(names, nodeName(n))
@@ -273,7 +276,7 @@ func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
 	for _, s := range stores {
 		names = append(names, "store "+s)
 	}
-	for _, s := range steps { // duplicates have columns of their own
+	for _, s := range steps { // duplicates and background actors have columns of their own
 		for _, c := range s.Cells {
 			if !slices.Contains(names, c.Who) {
 				names = slices.Insert(names, slices.Index(names, nodeName(0)), c.Who)

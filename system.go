@@ -1,8 +1,10 @@
 package exactlyone
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"exactlyone/model"
@@ -38,6 +40,16 @@ type System struct {
 	// ID is the id that an answer names; nil means that answers name none.
 	ID func(a model.Answer) string
 
+	// Claims reads who holds which claim, for the property that an owner whose
+	// claim was taken over commits nothing; nil means that there are no claims.
+	Claims func(c Contents) []Claim
+
+	// Services are third parties that the writer calls.
+	Services []Service
+
+	// Background are actors beside the requests: sweepers, relays, renewers.
+	Background []Background
+
 	// Properties must hold; nil means props.Pack().
 	Properties []props.Property
 
@@ -50,6 +62,18 @@ type System struct {
 	// MaxDelay is how long after the first delivery a duplicate may arrive;
 	// 0 means one minute. Keep it below the time for which keys are kept.
 	MaxDelay time.Duration
+
+	// MaxSkew is how far the clock of a node may be off; 0 means one minute.
+	MaxSkew time.Duration
+
+	// Retention is for how long idempotency keys are kept, as published: clients
+	// send nothing after that, and no request is in flight for so long. 0 means
+	// for ever.
+	Retention time.Duration
+
+	// Driver is what the writer reaches a server database through, DriverPgx or
+	// DriverLibPQ; "" means that it must bear both.
+	Driver string
 
 	// Stateless declares that a server process keeps nothing in its memory
 	// between two requests or for the use of two at once. It saves many
@@ -72,6 +96,19 @@ type Store struct {
 	Name   string
 	Tables model.Schema
 	Rows   []model.Stmt // carried out once, before the first step
+
+	service *Service // it is a third party
+}
+
+// Claim is a claim that somebody holds, such as the lease of a key.
+type Claim struct{ Key, Owner string }
+
+// Background is an actor that works in rounds beside the requests. A round may
+// begin at any time, runs in one of the server processes, and dies with it.
+type Background struct {
+	Name string
+	// Run is one round, given the server that [System.Start] returned.
+	Run func(ctx context.Context, s model.Server)
 }
 
 // tuning makes a System what no user may: the benchmark system w has no sending
@@ -108,85 +145,6 @@ func (c Contents) State(store string) State {
 	return nil
 }
 
-// None stands for zero in [Bounds], where 0 means the default.
-const None = -1
-
-// Bounds is how much may go wrong, and how many take part. A zero field means
-// its default; None means none. A fault that was asked for, by a number above
-// zero, and found no place to strike makes the verdict vacuous.
-type Bounds struct {
-	Clients      int `json:"clients"`       // default 2
-	Attempts     int `json:"attempts"`      // of each client; default 2
-	Nodes        int `json:"nodes"`         // server processes; default 1
-	Crashes      int `json:"crashes"`       // of a server process; default 1
-	LostAnswers  int `json:"lost_answers"`  // default 1
-	LostRequests int `json:"lost_requests"` // default none
-	Duplicates   int `json:"duplicates"`    // requests that arrive twice; default none
-	Jumps        int `json:"jumps"`         // of the clock; default 2
-	CommitFaults int `json:"commit_faults"` // commits that err, in effect or not; default none
-}
-
-// named is the budgets that the caller asked for, as JSON spells them: one that
-// has no place to strike makes the verdict vacuous.
-func (b Bounds) named() []string {
-	var names []string
-	for _, f := range []struct {
-		n    int
-		name string
-	}{
-		{b.Crashes, "crashes"},
-		{b.LostAnswers, "lost_answers"},
-		{b.LostRequests, "lost_requests"},
-		{b.Duplicates, "duplicates"},
-		{b.Jumps, "jumps"},
-		{b.CommitFaults, "commit_faults"},
-	} {
-		if f.n > 0 {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
-// Limits of what a state has room for.
-const (
-	maxClients  = 8
-	maxAttempts = 20
-	maxNodes    = 8
-	maxBudget   = 20
-)
-
-// withDefaults fills zero fields and turns None into 0.
-func (b Bounds) withDefaults() (Bounds, error) {
-	fields := []struct {
-		name            string
-		n               *int
-		def, least, top int
-	}{
-		{"clients", &b.Clients, 2, 1, maxClients},
-		{"attempts", &b.Attempts, 2, 1, maxAttempts},
-		{"nodes", &b.Nodes, 1, 1, maxNodes},
-		{"crashes", &b.Crashes, 1, 0, maxBudget},
-		{"lost answers", &b.LostAnswers, 1, 0, maxBudget},
-		{"lost requests", &b.LostRequests, 0, 0, maxBudget},
-		{"duplicates", &b.Duplicates, 0, 0, maxBudget},
-		{"jumps", &b.Jumps, 2, 0, maxBudget},
-		{"commit faults", &b.CommitFaults, 0, 0, maxBudget},
-	}
-	for _, f := range fields {
-		switch *f.n {
-		case 0:
-			*f.n = f.def
-		case None:
-			*f.n = 0
-		}
-		if *f.n < f.least || *f.n > f.top {
-			return b, fmt.Errorf("%w: %s: %d to %d was expected, not %d", ErrUsage, f.name, f.least, f.top, *f.n)
-		}
-	}
-	return b, nil
-}
-
 // ErrUsage is a system, a bound or an option that cannot be used.
 var ErrUsage = errors.New("usage")
 
@@ -204,11 +162,17 @@ func (s *System) validate() error {
 		return lacks("Properties is empty; nil means props.Pack()")
 	case s.MaxDelay < 0:
 		return lacks("MaxDelay is negative")
-	case len(s.Stores) > maxStores:
-		return lacks(fmt.Sprintf("at most %d stores were expected, found %d", maxStores, len(s.Stores)))
+	case s.MaxSkew < 0:
+		return lacks("MaxSkew is negative")
+	case s.Retention < 0:
+		return lacks("Retention is negative")
+	case s.Driver != "" && s.Driver != DriverPgx && s.Driver != DriverLibPQ:
+		return lacks(fmt.Sprintf("driver %q: %s or %s was expected", s.Driver, DriverPgx, DriverLibPQ))
+	case len(s.Stores)+len(s.Services) > maxStores:
+		return lacks(fmt.Sprintf("at most %d stores and services were expected, found %d", maxStores, len(s.Stores)+len(s.Services)))
 	}
 	seen := map[string]bool{}
-	for _, st := range s.Stores {
+	for _, st := range slices.Concat(s.Stores, s.servicesAsStores()) {
 		if seen[st.Name] {
 			return lacks(fmt.Sprintf("two stores are named %q", st.Name))
 		}
@@ -225,12 +189,36 @@ func (s *System) validate() error {
 	return nil
 }
 
+// prepared is a valid system with its services among its stores.
+func (s System) prepared() (*System, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	s.Stores = slices.Concat(s.Stores, s.servicesAsStores())
+	return &s, nil
+}
+
+func (s *System) servicesAsStores() []Store {
+	var all []Store
+	for _, service := range s.Services {
+		all = append(all, Store{Name: service.Name, Tables: ServiceTables, service: &service})
+	}
+	return all
+}
+
 // properties is what must hold.
 func (s *System) properties() []props.Property {
 	if s.Properties == nil {
 		return props.Pack()
 	}
 	return s.Properties
+}
+
+func (s *System) maxSkew() time.Duration {
+	if s.MaxSkew == 0 {
+		return time.Minute
+	}
+	return s.MaxSkew
 }
 
 func (s *System) maxDelay() time.Duration {

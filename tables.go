@@ -21,13 +21,14 @@ type tables struct {
 	values *interleave.Interner
 	tree   *interleave.Tree
 	server uint32   // root of the histories of a server process
-	client []uint32 // for each client, the history that begins with its start
+	client []uint32 // for each client and background actor, the history that begins with its start
 	forget []uint32 // the same, for a client that remembers only its attempts, if it has no policy
 
 	mu       sync.Mutex
 	worlds   []*world // one for each worker, for what they counted
 	backends []Backend
-	first    []uint32 // for each store, its content after set-up
+	failing  []Failing // for each store, what can go wrong with it
+	first    []uint32  // for each store, its content after set-up
 	replies  map[storeKey]storeVal
 	verdicts map[judgeKey]props.Verdict
 	observed map[[2]uint32]uint32 // property state, told → property state
@@ -56,40 +57,91 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 		observed: map[[2]uint32]uint32{}, stamps: map[uint32][]time.Time{},
 		effects: map[uint32][]model.Effect{},
 	}
-	open := sys.Backend
-	if open == nil {
-		open = Memory
+	if n := b.Clients + len(sys.Background); n > maxTogether {
+		return nil, fmt.Errorf("%w: at most %d clients and background actors were expected, found %d", ErrUsage, maxTogether, n)
 	}
 	for _, s := range sys.Stores {
-		backend, err := open(s)
-		if err != nil {
+		if err := t.open(s); err != nil {
 			t.close()
 			return nil, err
 		}
-		t.backends = append(t.backends, backend)
-		start, err := backend.Start()
-		if err != nil {
-			t.close()
-			return nil, err
-		}
-		t.first = append(t.first, values.ID(start))
 	}
-	t.server = t.tree.Root("server", false, func() interleave.Process { return newServerProcess(startServer(sys)) })
-	for i := range b.Clients {
-		c := sys.Client(i)
-		c.Attempts = b.Attempts
-		start := func(forget bool) uint32 {
-			name := fmt.Sprintf("client %t %#v", forget, c)
-			if c.Policy != nil {
-				name += fmt.Sprint(i) // functions cannot be compared
-			}
-			root := t.tree.Root(name, forget, func() interleave.Process { return newClientProcess(sys, c) })
-			return t.tree.Next(root, interleave.Event(0, values.ID(begin{})))
-		}
-		t.client = append(t.client, start(false))
-		t.forget = append(t.forget, start(c.Policy == nil))
+	t.server = t.tree.Root("server", false, func() interleave.Process {
+		env, server := startServer(sys)
+		return newServerProcess(sys, env, server)
+	})
+	for i := range b.Clients + len(sys.Background) {
+		t.client = append(t.client, t.begin(i, false, false))
+		t.forget = append(t.forget, t.begin(i, false, true))
 	}
 	return t, nil
+}
+
+// open opens the backend of a store.
+func (t *tables) open(s Store) error {
+	open := t.sys.Backend
+	switch {
+	case s.service != nil:
+		open = func(Store) (Backend, error) { return thirdParty{*s.service}, nil }
+	case open == nil:
+		open = Memory
+	}
+	backend, err := open(s)
+	if err != nil {
+		return err
+	}
+	t.backends = append(t.backends, backend)
+	failing := failingOf(backend)
+	failing.ReplyLost = failing.ReplyLost && t.sys.Driver != DriverLibPQ
+	failing.ReplyTwice = failing.ReplyTwice && t.sys.Driver != DriverPgx
+	t.failing = append(t.failing, failing)
+	start, err := backend.Start()
+	if err != nil {
+		return err
+	}
+	t.first = append(t.first, t.values.ID(start))
+	return nil
+}
+
+// begin is the history of a client, or of a background actor after all clients,
+// that begins with its start. With forget it remembers no more than it must.
+func (t *tables) begin(i int, closing, forget bool) uint32 {
+	var name string
+	if i >= t.bounds.Clients {
+		name = fmt.Sprintf("actor %d %t %t", i, closing, forget)
+	} else {
+		c := t.clientOf(i, closing)
+		forget = forget && c.Policy == nil
+		name = fmt.Sprintf("client %t %#v", forget, c)
+		if c.Policy != nil {
+			name += fmt.Sprint(i) // functions cannot be compared
+		}
+	}
+	root := t.tree.Root(name, forget, func() interleave.Process { return t.launch(i, closing) })
+	return t.tree.Next(root, interleave.Event(0, t.values.ID(begin{})))
+}
+
+// launch makes a client or background actor, in the closing phase one with more
+// attempts.
+func (t *tables) launch(i int, closing bool) interleave.Process {
+	if i < t.bounds.Clients {
+		return newClientProcess(t.sys, t.clientOf(i, closing))
+	}
+	p := &actorProcess{actor: i - t.bounds.Clients, rounds: t.bounds.Rounds}
+	if closing {
+		p.rounds = endless
+	}
+	return p
+}
+
+// clientOf is client i, with as many attempts as it has.
+func (t *tables) clientOf(i int, closing bool) model.Client {
+	c := t.sys.Client(i)
+	c.Attempts = t.bounds.Attempts
+	if closing {
+		c.Attempts = closingAttempts
+	}
+	return c
 }
 
 func (t *tables) close() {

@@ -86,27 +86,6 @@ func (r *Result) writeFacts(b *strings.Builder) {
 	row("not tried", "interleavings of goroutines between two steps; anything beyond the bounds")
 }
 
-// String lists what the bounds allow.
-func (b Bounds) String() string {
-	parts := []string{count(b.Clients, "client"), count(b.Attempts, "attempt") + " each", count(b.Nodes, "node")}
-	for _, f := range []struct {
-		n    int
-		name string
-	}{
-		{b.Crashes, "crash"},
-		{b.LostAnswers, "lost answer"},
-		{b.LostRequests, "lost request"},
-		{b.Duplicates, "duplicate"},
-		{b.Jumps, "clock jump"},
-		{b.CommitFaults, "commit fault"},
-	} {
-		if f.n > 0 {
-			parts = append(parts, count(f.n, f.name))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 func count(n int, what string) string {
 	switch {
 	case n == 1:

@@ -84,16 +84,6 @@ func ReadTrace(r io.Reader, name string) (*Trace, error) {
 	return &t, nil
 }
 
-// exact reads bounds in which every field was written out, 0 meaning none.
-func (b Bounds) exact() (Bounds, error) {
-	for _, n := range []*int{&b.Crashes, &b.LostAnswers, &b.LostRequests, &b.Duplicates, &b.Jumps, &b.CommitFaults} {
-		if *n == 0 {
-			*n = None
-		}
-	}
-	return b.withDefaults()
-}
-
 // Choices is the trace's answers alone.
 func (t *Trace) Choices() choice.Sequence {
 	var s choice.Sequence
@@ -119,7 +109,8 @@ func Replay(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, error
 }
 
 func replayHere(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, error) {
-	if err := sys.validate(); err != nil {
+	prepared, err := sys.prepared()
+	if err != nil {
 		return nil, err
 	}
 	if until < 0 || until > len(t.Steps) {
@@ -128,7 +119,7 @@ func replayHere(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, e
 	if until == 0 {
 		until = len(t.Steps)
 	}
-	tab, err := newTables(&sys, t.Bounds)
+	tab, err := newTables(prepared, t.Bounds)
 	if err != nil {
 		return nil, err
 	}

@@ -24,9 +24,11 @@ type world struct {
 	exercised
 
 	cache   caches
-	targets []int64    // scratch of jumpTargets
-	others  []State    // scratch of waits
-	scratch [][]uint32 // scratch of Key
+	targets []int64 // scratch of jumpTargets
+	others  []State // scratch of waits
+	acts    []interleave.Action
+	puts    [budgets]func(who, slot, arg int) // append a fault to acts
+	scratch [][]uint32                        // scratch of Key
 	parts   []interleave.Key
 	perms   [][]int // all ways to exchange the clients
 }
@@ -39,9 +41,10 @@ type reductions struct {
 }
 
 func newWorld(t *tables, reduce reductions) *world {
-	w := &world{tables: t, layout: newLayout(len(t.sys.Stores), t.bounds), reduce: reduce}
+	w := &world{tables: t, layout: newLayout(t), reduce: reduce}
 	w.symmetry = reduce.symmetry && t.sys.OpaqueIDs && w.interchangeable()
 	w.noKey = uint32(wordCounted)
+	w.putFaults()
 	if t.sys.tuning.nodeOf != nil {
 		w.noKey |= wordNode // it follows from the client
 	}
@@ -61,12 +64,12 @@ func (w *world) interchangeable() bool {
 			return false
 		}
 	}
-	for _, c := range w.client {
+	for _, c := range w.client[:w.bounds.Clients] {
 		if c != w.client[0] {
 			return false
 		}
 	}
-	return w.clients > 1
+	return w.bounds.Clients > 1
 }
 
 // Fork makes another world over the same tables.
@@ -182,7 +185,7 @@ func (w *world) settleClient(v []uint32, c int) {
 
 // tell hands a value to client c and runs it to its next op.
 func (w *world) tell(v []uint32, c int, value uint32) {
-	w.log.told(c, w.values, value)
+	w.log.told(w.name(c), w.values, value)
 	v[w.clientAt(c)] = w.next(v[w.clientAt(c)], interleave.Event(0, value))
 	w.settleClient(v, c)
 }
@@ -200,6 +203,9 @@ func (w *world) requestOf(p *interleave.Parked) uint32 {
 // arrive starts a request in slot s on node n.
 func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
 	v[w.node(n)+1] |= nodeCrashable
+	if w.bounds.Skews > 0 {
+		v[w.node(n)+1] |= nodeUsed
+	}
 	at := w.slot(c, s)
 	last := word(v[at]) & wordLast
 	task := 0
@@ -224,7 +230,12 @@ func (w *world) finish(v []uint32, c, s int, p *interleave.Parked) {
 	}
 	at := w.slot(c, s)
 	if s > 0 {
-		w.free(v, c, s) // nobody waits for the answer to a duplicate
+		w.free(v, c, s) // nobody waits for its answer
+		return
+	}
+	if w.isActor(c) {
+		w.free(v, c, s)
+		w.tell(v, c, w.cache.ok)
 		return
 	}
 	v[at] = uint32(word(v[at]).with(phaseAnswered))
@@ -261,6 +272,11 @@ func (w *world) perform(v []uint32, at, store int, op uint32) (reply uint32) {
 // waits says whether the op of a slot on a store must wait for others.
 func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
 	w.others = w.others[:0]
+	for i := range w.lates {
+		if at := w.late(i); int(v[at]) == op.store+1 {
+			w.others = append(w.others, w.values.Value(v[at+1]).(State))
+		}
+	}
 	mine := w.slot(c, s)
 	for oc := range w.clients {
 		for os := range w.layout.slots {
@@ -279,6 +295,41 @@ func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
 	}
 	return w.backends[op.store].Waits(w.values.Value(v[atStores+op.store]).(State), session, op.op, w.others)
 }
+
+// eachStoreOp calls f for every request that asks for an op on a store.
+func (w *world) eachStoreOp(v []uint32, f func(c, s int, op storeOp)) {
+	for c := range w.clients {
+		for s := range w.layout.slots {
+			if w.word(v, c, s).phase() == phaseRunning {
+				if op, ok := w.handlerStands(v, c, s).Op.(storeOp); ok {
+					f(c, s, op)
+				}
+			}
+		}
+	}
+}
+
+// eachReady is eachStoreOp without those that must wait.
+func (w *world) eachReady(v []uint32, f func(c, s int, op storeOp)) {
+	w.eachStoreOp(v, func(c, s int, op storeOp) {
+		if !w.waits(v, c, s, op) {
+			f(c, s, op)
+		}
+	})
+}
+
+// spare is a slot of client c for what nobody waits for.
+func (w *world) spare(v []uint32, c int) int {
+	for s := 1; s < w.layout.slots; s++ {
+		if w.word(v, c, s).phase() == phaseFree {
+			return s
+		}
+	}
+	panic("exactlyone: no slot is free")
+}
+
+// isActor says whether participant c is a background actor.
+func (w *world) isActor(c int) bool { return c >= w.bounds.Clients }
 
 // told is the number of what client c is told by an answer.
 func (w *world) told(v []uint32, c int, answer uint32) (id uint32, t toldValue) {

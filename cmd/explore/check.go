@@ -22,29 +22,6 @@ type checkFlags struct {
 	seed                                  uint64
 }
 
-// boundFlag is a flag that sets one bound.
-type boundFlag struct {
-	flag  string
-	n     *int
-	def   int
-	usage string
-}
-
-func (f *checkFlags) boundFlags() []boundFlag {
-	b := &f.bounds
-	return []boundFlag{
-		{"clients", &b.Clients, 2, "clients, all submitting the same report"},
-		{"attempts", &b.Attempts, 2, "requests each client sends at most"},
-		{"nodes", &b.Nodes, 1, "server processes"},
-		{"crashes", &b.Crashes, 1, "crashes of a server process at most"},
-		{"lost", &b.LostAnswers, 1, "answers lost at most"},
-		{"lost-requests", &b.LostRequests, 0, "requests lost at most"},
-		{"duplicates", &b.Duplicates, 0, "requests that arrive twice at most"},
-		{"jumps", &b.Jumps, 2, "jumps of the clock at most"},
-		{"commit-faults", &b.CommitFaults, 0, "commits that err, in effect or not, at most"},
-	}
-}
-
 func newCheck() *cobra.Command {
 	f := new(checkFlags)
 	cmd := &cobra.Command{
@@ -66,8 +43,8 @@ story is also written to a file that "explore replay" runs again.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args[0]) },
 	}
 	fl := cmd.Flags()
-	for _, b := range f.boundFlags() {
-		fl.IntVar(b.n, b.flag, b.def, b.usage)
+	for _, l := range f.bounds.Limits() {
+		fl.IntVar(l.N, l.Flag, l.Default, l.Usage)
 	}
 	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
 	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
@@ -152,19 +129,15 @@ func codeOf(v exactlyone.Verdict) error {
 // boundsGiven is the bounds with those left out that the user left out: what
 // was asked for by name must find a place to strike.
 func (f *checkFlags) boundsGiven(cmd *cobra.Command) (exactlyone.Bounds, error) {
-	for _, flag := range f.boundFlags() {
-		least := 0
-		if flag.flag == "clients" || flag.flag == "attempts" || flag.flag == "nodes" {
-			least = 1
-		}
-		if *flag.n < least {
-			return f.bounds, fmt.Errorf("--%s %d: %d or more was expected", flag.flag, *flag.n, least)
+	for _, l := range f.bounds.Limits() {
+		if *l.N < l.Least {
+			return f.bounds, fmt.Errorf("--%s %d: %d or more was expected", l.Flag, *l.N, l.Least)
 		}
 		switch {
-		case !cmd.Flags().Changed(flag.flag):
-			*flag.n = 0
-		case *flag.n == 0:
-			*flag.n = exactlyone.None
+		case !cmd.Flags().Changed(l.Flag):
+			*l.N = 0
+		case *l.N == 0:
+			*l.N = exactlyone.None
 		}
 	}
 	return f.bounds, nil

@@ -1,107 +1,15 @@
 package exactlyone
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"exactlyone/clock"
 	"exactlyone/interleave"
 )
-
-// strike carries out a fault and takes it from its budget.
-func (w *world) strike(v []uint32, kind, who, slot, arg int) {
-	switch kind {
-	case actLose:
-		spend(v, budgetLost)
-		w.count(answersLost)
-		if w.word(v, who, slot).commits() > 0 {
-			w.count(answersLostAfterCommit)
-		}
-		n := w.word(v, who, slot).node()
-		w.free(v, who, slot)
-		v[w.node(n)+1] |= nodeCrashable
-		w.tell(v, who, w.cache.timeout)
-	case actLoseRequest:
-		spend(v, budgetLostRequest)
-		w.count(requestsLost)
-		w.tell(v, who, w.cache.timeout)
-	case actCommitTook, actCommitFailed:
-		spend(v, budgetCommit)
-		op := w.handlerStands(v, who, slot)
-		store := op.Op.(storeOp).store
-		if kind == actCommitTook {
-			w.count(commitsErredInEffect)
-			w.stepStore(v, who, slot, store, op.OpID, w.cache.commitError)
-		} else {
-			w.count(commitsErred)
-			w.stepStore(v, who, slot, store, w.cache.rollback[store], w.cache.commitError)
-		}
-	case actCrash:
-		spend(v, budgetCrash)
-		w.crash(v, who)
-	case actJump:
-		target := w.jumpTargets(v)[arg]
-		spend(v, budgetJump)
-		w.count(jumps)
-		w.moveTo(v, target)
-	}
-}
-
-// sendTwice sends a request of which a second copy arrives later.
-func (w *world) sendTwice(v []uint32, c, node int) {
-	spend(v, budgetDuplicate)
-	w.count(duplicatesSent)
-	p := w.clientStands(v, c)
-	for s := 1; s < w.layout.slots; s++ {
-		if w.word(v, c, s).phase() != phaseFree {
-			continue
-		}
-		at := w.slot(c, s)
-		v[at] = uint32(word(v[at]).with(phaseDuplicate))
-		v[at+slotHistory] = w.values.ID(moment{moved(v).Add(w.sys.maxDelay())})
-		v[at+slotMessage] = w.requestOf(p)
-		break
-	}
-	w.arrive(v, c, 0, node, w.requestOf(p))
-}
-
-// crash ends a server process: requests in it die, their transactions are
-// rolled back, answers not yet delivered are gone, and it starts again with
-// nothing in its memory. Those who waited see a closed connection.
-func (w *world) crash(v []uint32, n int) {
-	w.count(crashes)
-	var waited [maxClients]bool
-	between := false
-	for c := range w.clients {
-		for s := range w.layout.slots {
-			wd := w.word(v, c, s)
-			if wd.phase() != phaseRunning && wd.phase() != phaseAnswered || wd.node() != n {
-				continue
-			}
-			between = between || wd.phase() == phaseRunning && wd.commits() > 0
-			w.rollBack(v, c, s)
-			if w.live != nil && wd.phase() == phaseRunning && w.sys.Stateless {
-				w.live.kill(v[w.slot(c, s)+slotHistory])
-			}
-			w.free(v, c, s)
-			waited[c] = waited[c] || s == 0
-		}
-	}
-	if between {
-		w.count(crashesBetweenCommits)
-	}
-	if w.live != nil && !w.sys.Stateless {
-		w.live.kill(v[w.node(n)])
-	}
-	v[w.node(n)] = w.bootServer(n)
-	v[w.node(n)+1] &^= nodeCrashable
-	for c := range w.clients {
-		if waited[c] {
-			w.tell(v, c, w.cache.connection)
-		}
-	}
-}
 
 // moveTo moves the clock. Boundaries passed and duplicates that would now come
 // too late are forgotten.
@@ -136,6 +44,14 @@ func (l instants) String() string {
 	return strings.Join(parts, " ")
 }
 
+// lateness is how long after a boundary a node may still be just past it.
+func (w *world) lateness() int64 {
+	if w.bounds.Skews > 0 {
+		return int64(justBeside + w.sys.maxSkew())
+	}
+	return int64(justBeside)
+}
+
 // justBeside is how far "just before" and "just past" are from a boundary.
 const justBeside = time.Millisecond
 
@@ -153,7 +69,7 @@ func (w *world) see(v []uint32, op uint32) {
 	all := slices.Clone(seen)
 	for _, t := range times {
 		ns := t.UnixNano()
-		if i, found := slices.BinarySearch(all, ns); !found && ns+int64(justBeside) > now(v) {
+		if i, found := slices.BinarySearch(all, ns); !found && ns+w.lateness() > now(v) {
 			all = slices.Insert(all, i, ns)
 		}
 	}
@@ -179,7 +95,7 @@ func (w *world) forgetPast(v []uint32) {
 		return
 	}
 	seen := w.seen(v)
-	ahead := slices.DeleteFunc(slices.Clone(seen), func(ns int64) bool { return ns+int64(justBeside) <= now(v) })
+	ahead := slices.DeleteFunc(slices.Clone(seen), func(ns int64) bool { return ns+w.lateness() <= now(v) })
 	switch {
 	case len(ahead) == 0:
 		v[atBoundaries] = 0
@@ -219,8 +135,16 @@ func (w *world) jumpTargets(v []uint32) []int64 {
 	if w.sys.tuning.jump == 0 {
 		for _, ns := range w.seen(v) {
 			around(ns)
+			for n := range w.nodes {
+				if s := w.skewOf(v, n); s != 0 {
+					around(ns - int64(s)) // when it is that time on the node
+				}
+			}
 		}
 		w.eachSleeper(v, around)
+	}
+	if w.sys.Retention > 0 && w.inFlight(v) {
+		t = slices.DeleteFunc(t, w.expired)
 	}
 	slices.Sort(t)
 	w.targets = slices.Compact(t)
@@ -245,4 +169,25 @@ func (w *world) eachSleeper(v []uint32, f func(ns int64)) {
 			}
 		}
 	}
+}
+
+// expired says whether keys are kept no longer at a time: see System.Retention.
+func (w *world) expired(ns int64) bool {
+	return w.sys.Retention > 0 && ns >= clock.Epoch.Add(w.sys.Retention).UnixNano()
+}
+
+// errExpired is what a client sees that does not send because its key may be
+// kept no longer.
+var errExpired = errors.New("not sent: keys are kept no longer")
+
+// inFlight says whether a request is on its way or running.
+func (w *world) inFlight(v []uint32) bool {
+	for c := range w.bounds.Clients {
+		for s := range w.layout.slots {
+			if w.word(v, c, s).phase() != phaseFree {
+				return true
+			}
+		}
+	}
+	return false
 }
