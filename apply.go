@@ -3,6 +3,7 @@ package exactlyone
 import (
 	"exactlyone/interleave"
 	"exactlyone/model"
+	"exactlyone/props"
 )
 
 // Apply carries out an action. It returns 1 + the index of the first property
@@ -36,14 +37,14 @@ func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
 
 // check judges the properties where something they see has changed.
 func (w *world) check(v, next []uint32) uint32 {
-	changed := v[atProps] != next[atProps]
+	changed := v[atProps] != next[atProps] || v[atFacts] != next[atFacts]
 	for i := atStores; i < atStores+w.stores; i++ {
 		changed = changed || v[i] != next[i]
 	}
 	if !changed {
 		return 0
 	}
-	return w.verdict(next, false)
+	return w.verdict(next)
 }
 
 // End judges the properties at the end of an execution.
@@ -51,7 +52,23 @@ func (w *world) End(v []uint32) uint32 {
 	if w.stuck(v) {
 		w.count(stuckEnds)
 	}
-	return w.verdict(v, true)
+	return uint32(w.judgement(v, true).Broken + 1)
+}
+
+// judgement is what the properties say of a state. At the end of an execution
+// it goes on with the closing phase, if any property wants one.
+func (w *world) judgement(v []uint32, end bool) props.Verdict {
+	facts := props.Fact(v[atFacts])
+	verdict := w.judge(v[atProps], w.shared(v), facts, nil, end)
+	if end && verdict.Broken < 0 && w.closes {
+		c := w.closing(v)
+		if c.Resumed > 0 {
+			w.noted("closing phases in which a client tried again")
+		}
+		verdict = w.judge(c.state, c.shared, facts, &c.Closing, end)
+	}
+	w.held |= verdict.Held
+	return verdict
 }
 
 // stuck says whether somebody is left who has not ended.
@@ -69,20 +86,18 @@ func (w *world) stuck(v []uint32) bool {
 	return false
 }
 
-func (w *world) verdict(v []uint32, end bool) uint32 {
-	if w.stores == 1 && !end {
-		key := uint64(v[atProps])<<32 | uint64(v[atStores])
-		if broken, ok := w.cache.verdicts.get(key); ok {
-			return uint32(broken)
-		}
-		verdict := w.judge(v[atProps], w.shared(v), false)
-		w.held |= verdict.Held
-		w.cache.verdicts.put(key, uint64(verdict.Broken+1))
-		return uint32(verdict.Broken + 1)
+// verdict is 1 + the property that is broken before the end, 0 if none is.
+func (w *world) verdict(v []uint32) uint32 {
+	if w.stores > 1 || v[atFacts] != 0 {
+		return uint32(w.judgement(v, false).Broken + 1)
 	}
-	verdict := w.judge(v[atProps], w.shared(v), end)
-	w.held |= verdict.Held
-	return uint32(verdict.Broken + 1)
+	key := uint64(v[atProps])<<32 | uint64(v[atStores])
+	if broken, ok := w.cache.verdicts.get(key); ok {
+		return uint32(broken)
+	}
+	broken := uint32(w.judgement(v, false).Broken + 1)
+	w.cache.verdicts.put(key, uint64(broken))
+	return broken
 }
 
 func (w *world) setLast(v []uint32, c, s int) {
@@ -157,6 +172,9 @@ func (w *world) affect(v []uint32, c, s, store int, op uint32) (reply uint32) {
 		w.countConflict(v, c, s)
 	}
 	v[at] = uint32(wd)
+	if v[atStores+store] != before && w.watch != 0 {
+		w.watchChange(v, c, s, store, before)
+	}
 	return reply
 }
 
@@ -165,6 +183,7 @@ func (w *world) deliver(v []uint32, c, s int) {
 	at := w.slot(c, s)
 	answer := v[at+slotMessage]
 	n := w.word(v, c, s).node()
+	w.watchAnswer(v, c, s)
 	w.free(v, c, s)
 	v[w.node(n)+1] |= nodeCrashable
 	if _, panicked := w.values.Value(answer).(interleave.Panicked); panicked {

@@ -23,6 +23,8 @@ type caches struct {
 const (
 	cacheRequest  = 1
 	cacheReceived = 2
+	cacheRefuses  = 3
+	cacheEffects  = 4
 )
 
 type tripleKey [4]uint32
@@ -118,9 +120,17 @@ func (w *world) bootServer(n int) uint32 {
 	return w.server
 }
 
+// resume is client c, or a background actor, at the begin of the closing phase.
+func (w *world) resume(c int) uint32 {
+	if w.live != nil {
+		return w.live.bootClient(c, true)
+	}
+	return w.tables.begin(c, true, true)
+}
+
 func (w *world) bootClient(c int) uint32 {
 	if w.live != nil {
-		return w.live.bootClient(c)
+		return w.live.bootClient(c, false)
 	}
 	if w.reduce.clients {
 		return w.forget[c]

@@ -58,11 +58,11 @@ func newFacts(properties int) *facts {
 // judge looks at a state, knowing what it took to come there. It asks the
 // properties itself, in every state, whether anything changed or not.
 func (f *facts) judge(w *world, v []uint32, s story, end bool) {
-	key := judgeKey{v[atProps], w.contentsOf(w.shared(v)), end}
+	key := judgeKey{v[atProps], w.contentsOf(w.shared(v)), props.Fact(v[atFacts]), end}
 	i, ok := f.verdicts[key]
 	if !ok {
 		state := w.values.Value(v[atProps]).(*props.State)
-		i = state.Judge(props.View{Effects: w.effectsIn(w.shared(v)), End: end}).Broken
+		i = state.Judge(props.View{Effects: w.effectsIn(w.shared(v)), End: end, Facts: key.facts}).Broken
 		f.verdicts[key] = i
 	}
 	if i < 0 {

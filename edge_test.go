@@ -123,7 +123,7 @@ func TestFaultsOfTheCode(t *testing.T) {
 		}), Bounds{}, interleave.ErrAbandoned, "1 tasks caught the panic"},
 		"goexit":      {handled(t, func(*Env, context.Context, model.Request) model.Answer { runtime.Goexit(); return model.Answer{} }), Bounds{}, interleave.ErrGoexit, ""},
 		"effects":     {panics(naive(), func(s *System) { s.Effects = func(Contents) []model.Effect { panic("no") } }), Bounds{}, ErrUsage, "Effects panicked: no"},
-		"success":     {panics(naive(), func(s *System) { s.Success = func(model.Answer) bool { panic("no") } }), Bounds{Clients: 1, Attempts: 1}, ErrUsage, "Success or ID panicked: no"},
+		"success":     {panics(naive(), func(s *System) { s.Success = func(model.Answer) bool { panic("no") } }), Bounds{Clients: 1, Attempts: 1}, ErrUsage, "Success panicked: no"},
 		"property":    {panics(naive(), func(s *System) { s.Properties = []props.Property{{Name: "x"}} }), Bounds{}, ErrUsage, "properties panicked"},
 		"no property": {panics(naive(), func(s *System) { s.Properties = []props.Property{} }), Bounds{}, ErrUsage, "Properties is empty"},
 		"same names": {panics(naive(), func(s *System) {
@@ -138,11 +138,18 @@ func TestFaultsOfTheCode(t *testing.T) {
 	}
 }
 
+// overloaded asks everybody to come back later.
+type overloaded struct{}
+
+func (overloaded) Handle(context.Context, model.Request) model.Answer {
+	return model.Answer{Status: 503}
+}
+
 // TestManyRequestsOnOneNode: 80 attempts meet one process with memory.
 func TestManyRequestsOnOneNode(t *testing.T) {
 	sys := builtin(t, "naive", "")
 	sys.Stateless = false
-	sys.Start = func(*Env) model.Server { return refuser{} }
+	sys.Start = func(*Env) model.Server { return overloaded{} }
 	b := Bounds{Clients: 4, Attempts: 20, Crashes: None, LostAnswers: None, Jumps: None}
 	if r := mustRun(t, sys, b, Options{Memory: 20 << 20}); r.Verdict != Inconclusive {
 		t.Errorf("%s", r.Verdict)
@@ -186,7 +193,7 @@ func TestStuckIsCounted(t *testing.T) {
 // TestPanickingHandlerIsNamed: a handler that can do nothing else.
 func TestPanickingHandlerIsNamed(t *testing.T) {
 	sys := handled(t, func(*Env, context.Context, model.Request) model.Answer { panic("nil map") })
-	if r := mustRun(t, sys, Bounds{}, Options{}); r.Verdict != Vacuous || r.Exercised["a handler panicked: nil map"] == 0 {
+	if r := mustRun(t, sys, Bounds{}, Options{}); r.Verdict != Violated || r.Story.Property != "converges" || r.Exercised["a handler panicked: nil map"] == 0 {
 		t.Errorf("%s, %v", r.Verdict, r.Exercised)
 	}
 }

@@ -56,7 +56,12 @@ func (r *run) lockstep(p *performance, path []interleave.Action, src choice.Sour
 			return err
 		}
 	}
-	return nil
+	if len(learned.steps) > interleave.MaxHistory {
+		return nil
+	}
+	p.end()
+	learned.end()
+	return r.same(p, learned)
 }
 
 // learnedWorld knows what the search learned, and leaves nothing out.
@@ -76,10 +81,21 @@ func (r *run) both(live, learned *performance, a interleave.Action) error {
 	if i >= 0 {
 		live.perform(a, i, len(acts))
 		learned.perform(a, i, len(acts))
-		if live.stands() == learned.stands() {
-			return nil
-		}
+		return r.same(live, learned)
 	}
+	return r.parted(live, learned)
+}
+
+// same compares where everybody stands in two worlds.
+func (r *run) same(live, learned *performance) error {
+	if live.stands() == learned.stands() {
+		return nil
+	}
+	return r.parted(live, learned)
+}
+
+// parted says how a live execution went another way.
+func (r *run) parted(live, learned *performance) error {
 	step := len(learned.steps)
 	if r.sys.Stateless {
 		return fmt.Errorf("%w, or the code is not deterministic: in step %d of an execution it went another way than the same request did alone.\nFor real:\n%sAlone:\n%s",

@@ -137,9 +137,8 @@ func (w *world) renameVector(u []uint32, perm []int, out []uint32) {
 				if w.sys.Stateless {
 					out[at+slotHistory] = history(out[at+slotHistory])
 				}
-			case phaseAnswered, phaseDuplicate:
-				out[at+slotMessage] = value(out[at+slotMessage])
 			}
+			out[at+slotMessage] = value(out[at+slotMessage])
 			for st := range w.stores {
 				out[at+slotSession+st] = value(out[at+slotSession+st])
 			}

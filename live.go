@@ -31,6 +31,7 @@ type liveNode struct {
 func newLive(t *tables) *world {
 	w := &world{tables: t, layout: newLayout(t), last: true, cache: liveCaches()}
 	w.putFaults()
+	w.watchProps()
 	w.cache.fill(t.values, w.stores)
 	w.live = &liveRun{t: t, procs: make([]liveProc, 1), nodes: make([]liveNode, t.bounds.Nodes)}
 	return w
@@ -58,8 +59,8 @@ func (l *liveRun) bootServer(n int) uint32 {
 	return l.add(newServerProcess(l.t.sys, env, server), nil)
 }
 
-func (l *liveRun) bootClient(c int) uint32 {
-	p := l.t.launch(c, false)
+func (l *liveRun) bootClient(c int, closing bool) uint32 {
+	p := l.t.launch(c, closing)
 	return l.add(p, p.Handle(0, begin{}))
 }
 

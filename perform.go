@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"exactlyone/interleave"
-	"exactlyone/props"
 )
 
 // performance carries out one execution step by step and writes down its
@@ -15,6 +14,7 @@ type performance struct {
 	v, next []uint32
 	steps   []Step
 	broken  uint32 // 1 + the property broken, after a step or at the end
+	message string // how
 }
 
 func newPerformance(w *world) *performance {
@@ -46,18 +46,28 @@ func (p *performance) perform(a interleave.Action, choice, of int) {
 	step.N, step.Choice, step.Of = len(p.steps)+1, choice, of
 	p.v, p.next = p.next, p.v
 	p.steps = append(p.steps, step)
-	p.broken = broken
-	if broken == 0 && len(p.w.Enabled(p.v, nil)) == 0 {
-		p.broken = p.w.End(p.v)
+	if p.broken = broken; broken != 0 {
+		p.message = p.w.judgement(p.v, false).Message
 	}
 }
 
-// finish goes on in the plainest way until the end, or until a property is
-// broken.
+// end judges the end of the execution, if it has come to one. A live world must
+// not go on after it.
+func (p *performance) end() {
+	if acts := p.enabled(); p.broken != 0 || len(acts) > 0 && !acts[0].Fault() {
+		return
+	}
+	verdict := p.w.judgement(p.v, true)
+	p.broken, p.message = uint32(verdict.Broken+1), verdict.Message
+}
+
+// finish goes on in the plainest way until the end, and judges it, or until a
+// property is broken.
 func (p *performance) finish() {
 	for p.broken == 0 {
 		acts := p.enabled()
 		if len(acts) == 0 || acts[0].Fault() {
+			p.end()
 			return
 		}
 		p.perform(acts[0], 0, len(acts))
@@ -69,11 +79,7 @@ func (p *performance) verdict() (property, message string) {
 	if p.broken == 0 {
 		return "", ""
 	}
-	end := len(p.w.Enabled(p.v, nil)) == 0
-	v := p.w.values.Value(p.v[atProps]).(*props.State).Judge(props.View{
-		Effects: p.w.effectsIn(p.w.shared(p.v)), End: end,
-	})
-	return p.w.props[p.broken-1].Name, v.Message
+	return p.w.props[p.broken-1].Name, p.message
 }
 
 // trace is the execution so far, in the frame of another: same system, bounds

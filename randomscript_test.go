@@ -181,7 +181,7 @@ func (d dice) status() int { return d.number(200, 200, 201, 409, 503, 422) }
 func (d dice) properties() []props.Property {
 	var all []props.Property
 	if d.oneIn(2) {
-		all = props.Pack()
+		all = slices.DeleteFunc(props.Pack(), func(p props.Property) bool { return p.Closing })
 		if d.oneIn(2) {
 			return all
 		}

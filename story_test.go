@@ -231,7 +231,7 @@ func TestCutShort(t *testing.T) {
 
 func TestVacuous(t *testing.T) {
 	sys := builtin(t, "naive", "")
-	alone := Bounds{Clients: 1, Attempts: 1, CommitFaults: 1}
+	alone := Bounds{Clients: 1, Attempts: 1, CommitFaults: 1, Crashes: None, LostAnswers: None}
 	if r := mustRun(t, sys, alone, Options{}); r.Verdict != Vacuous || r.Why != "commit_faults found no place to strike" {
 		t.Errorf("a fault asked for by name found no place: %s, want vacuous", r.Verdict)
 	}
@@ -245,4 +245,4 @@ func TestVacuous(t *testing.T) {
 // refuser never does anything.
 type refuser struct{}
 
-func (refuser) Handle(context.Context, model.Request) model.Answer { return model.Answer{Status: 503} }
+func (refuser) Handle(context.Context, model.Request) model.Answer { return model.Answer{Status: 400} }

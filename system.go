@@ -33,6 +33,10 @@ type System struct {
 	// "" is taken for that of the operation whose body it holds.
 	Effects func(c Contents) []model.Effect
 
+	// Follows is the kinds of effect that follow from each operation that
+	// succeeds, sooner or later, exactly once: the messages of an outbox.
+	Follows []string
+
 	// Success says which answers tell the client that its operation was done;
 	// nil means a status of 200 to 299.
 	Success func(a model.Answer) bool

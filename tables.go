@@ -34,6 +34,8 @@ type tables struct {
 	observed map[[2]uint32]uint32 // property state, told → property state
 	stamps   map[uint32][]time.Time
 	effects  map[uint32][]model.Effect
+	claims   map[uint32][]Claim
+	closings map[interleave.Key]closingValue
 }
 
 type storeKey struct {
@@ -45,6 +47,7 @@ type storeVal struct{ shared, session, reply uint32 }
 
 type judgeKey struct {
 	state, contents uint32
+	facts           props.Fact
 	end             bool
 }
 
@@ -55,7 +58,8 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 		values: values, tree: interleave.NewTree(values),
 		replies: map[storeKey]storeVal{}, verdicts: map[judgeKey]props.Verdict{},
 		observed: map[[2]uint32]uint32{}, stamps: map[uint32][]time.Time{},
-		effects: map[uint32][]model.Effect{},
+		effects: map[uint32][]model.Effect{}, claims: map[uint32][]Claim{},
+		closings: map[interleave.Key]closingValue{},
 	}
 	if n := b.Clients + len(sys.Background); n > maxTogether {
 		return nil, fmt.Errorf("%w: at most %d clients and background actors were expected, found %d", ErrUsage, maxTogether, n)
@@ -234,11 +238,7 @@ func (t *tables) effectsIn(shared []uint32) []model.Effect {
 	if found, ok := t.effects[id]; ok {
 		return found
 	}
-	c := Contents{}
-	for i, s := range t.sys.Stores {
-		c.names = append(c.names, s.Name)
-		c.states = append(c.states, t.values.Value(shared[i]).(State))
-	}
+	c := t.contents(shared)
 	var found []model.Effect
 	callback("Effects", func() { found = slices.Clone(t.sys.Effects(c)) })
 	for i, e := range found {
@@ -250,11 +250,43 @@ func (t *tables) effectsIn(shared []uint32) []model.Effect {
 	return found
 }
 
-// whose is the operation whose body an effect holds.
+// contents is the stores' contents as a system reads them.
+func (t *tables) contents(shared []uint32) Contents {
+	c := Contents{}
+	for i, s := range t.sys.Stores {
+		c.names = append(c.names, s.Name)
+		c.states = append(c.states, t.values.Value(shared[i]).(State))
+	}
+	return c
+}
+
+// countEffects is the number of effects in the stores' contents.
+func (t *tables) countEffects(shared []uint32) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.effectsIn(shared))
+}
+
+// claimsIn reads who holds which claim.
+func (t *tables) claimsIn(shared []uint32) []Claim {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := t.contentsOf(shared)
+	if found, ok := t.claims[id]; ok {
+		return found
+	}
+	var found []Claim
+	c := t.contents(shared)
+	callback("Claims", func() { found = slices.Clone(t.sys.Claims(c)) })
+	t.claims[id] = found
+	return found
+}
+
+// whose is the operation one of whose bodies an effect holds.
 func (t *tables) whose(body string) string {
 	for i := range t.bounds.Clients {
-		if op := t.operation(i); op.Body == body {
-			return nameOf(op)
+		if c := t.clientOf(i, false); slices.Contains(c.Bodies(), body) {
+			return nameOf(c.Operation)
 		}
 	}
 	return ""
@@ -267,19 +299,22 @@ func nameOf(op model.Operation) string {
 	return op.Name
 }
 
-// judge asks the properties, once for each state they meet.
-func (t *tables) judge(state uint32, shared []uint32, end bool) props.Verdict {
+// judge asks the properties, once for each state they meet before a closing
+// phase.
+func (t *tables) judge(state uint32, shared []uint32, facts props.Fact, closing *props.Closing, end bool) props.Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := judgeKey{state, t.contentsOf(shared), end}
-	if v, ok := t.verdicts[k]; ok {
+	k := judgeKey{state, t.contentsOf(shared), facts, end}
+	if v, ok := t.verdicts[k]; ok && closing == nil {
 		return v
 	}
 	s := t.values.Value(state).(*props.State)
 	var v props.Verdict
-	view := props.View{Effects: t.effectsIn(shared), End: end}
+	view := props.View{Effects: t.effectsIn(shared), End: end, Facts: facts, Closing: closing}
 	callback("properties", func() { v = s.Judge(view) })
-	t.verdicts[k] = v
+	if closing == nil {
+		t.verdicts[k] = v
+	}
 	return v
 }
 

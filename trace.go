@@ -139,6 +139,9 @@ func replayHere(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, e
 		}
 		p.perform(acts[i], i, len(acts))
 	}
+	if len(p.steps) == len(t.Steps) {
+		p.end()
+	}
 	out := p.trace(t)
 	if until == len(t.Steps) && out.Property != t.Property {
 		return nil, fmt.Errorf("%w at its end: the trace breaks %q, the replay %q", ErrDiverged, t.Property, out.Property)

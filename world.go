@@ -21,6 +21,8 @@ type world struct {
 	log      *stepLog // what happens in a step, for stories; usually nil
 	symmetry bool     // clients are interchangeable
 	noKey    uint32   // bits of a slot's word that Key leaves out
+	watch    props.Fact
+	closes   bool // executions go on with a closing phase
 	exercised
 
 	cache   caches
@@ -44,6 +46,7 @@ func newWorld(t *tables, reduce reductions) *world {
 	w := &world{tables: t, layout: newLayout(t), reduce: reduce}
 	w.symmetry = reduce.symmetry && t.sys.OpaqueIDs && w.interchangeable()
 	w.noKey = uint32(wordCounted)
+	w.watchProps()
 	w.putFaults()
 	if t.sys.tuning.nodeOf != nil {
 		w.noKey |= wordNode // it follows from the client
@@ -54,6 +57,17 @@ func newWorld(t *tables, reduce reductions) *world {
 	defer t.mu.Unlock()
 	t.worlds = append(t.worlds, w)
 	return w
+}
+
+// watchProps notes what properties ask for.
+func (w *world) watchProps() {
+	for _, p := range w.props {
+		w.watch |= p.Fact
+		w.closes = w.closes || p.Closing
+	}
+	if w.sys.Claims == nil {
+		w.watch &^= props.FactOvertaken
+	}
 }
 
 // interchangeable says whether all clients run the same program and no
@@ -340,14 +354,20 @@ func (w *world) told(v []uint32, c int, answer uint32) (id uint32, t toldValue) 
 	if slices.ContainsFunc(w.props, func(p props.Property) bool { return p.History }) {
 		t.Client = c
 	}
-	t.Success = a.Status >= 200 && a.Status < 300
-	callback("Success or ID", func() {
-		if w.sys.Success != nil {
-			t.Success = w.sys.Success(a)
-		}
+	t.Success = w.success(a)
+	callback("ID", func() {
 		if w.sys.ID != nil && t.Success {
 			t.ID = w.sys.ID(a)
 		}
 	})
 	return w.values.ID(t), t
+}
+
+// success says whether an answer tells its client that the operation was done.
+func (w *world) success(a model.Answer) (yes bool) {
+	if w.sys.Success == nil {
+		return a.Status >= 200 && a.Status < 300
+	}
+	callback("Success", func() { yes = w.sys.Success(a) })
+	return yes
 }

@@ -32,6 +32,16 @@ type Client struct {
 	Attempts  int           // at most so many requests; 0 means 1
 	Backoff   time.Duration // before the first retry, doubled for each further one; 0 means no wait
 
+	MaxBackoff time.Duration // no wait is longer; 0 means no cap
+
+	// Agent is what an agent above the client does when it does not know how the
+	// operation ended; "" means nothing.
+	Agent Agent
+
+	// Reserialise sends the body of each further attempt as other JSON text for
+	// the same value.
+	Reserialise bool
+
 	// Policy makes the policy by which the client retries, with the rules of
 	// package retry: what may have been carried out is tried again only if the
 	// method of the operation or a key makes that harmless, and all attempts
@@ -58,10 +68,21 @@ const (
 	Unknown OutcomeKind = "unknown" // out of attempts: it may or may not have happened
 )
 
-// Run submits the operation. Connection errors, time-outs and the answers for
+// Run submits the operation, and if it does not know how that ended lets the
+// agent above it submit once more.
+func (c Client) Run(ctx context.Context, tr Transport, clk clock.Clock, newID func() string) Outcome {
+	out := c.submit(ctx, tr, clk, newID)
+	if out.Kind == Unknown && c.Agent != "" {
+		c.Operation = c.Agent.again(c.Operation)
+		out = c.submit(ctx, tr, clk, newID)
+	}
+	return out
+}
+
+// submit submits the operation. Connection errors, time-outs and the answers for
 // which [Retried] holds lead to another attempt after a wait on clk; any other
 // answer is final. newID makes a fresh unique id.
-func (c Client) Run(ctx context.Context, tr Transport, clk clock.Clock, newID func() string) Outcome {
+func (c Client) submit(ctx context.Context, tr Transport, clk clock.Clock, newID func() string) Outcome {
 	policy, call := c.plain()
 	key := func(retry.Attempt) string { return c.Key.Key(c.Operation, newID) }
 	if c.Policy != nil {
@@ -71,7 +92,11 @@ func (c Client) Run(ctx context.Context, tr Transport, clk clock.Clock, newID fu
 	policy.Clock = clk
 	var last Answer
 	out := retry.Do(ctx, policy, call, func(ctx context.Context, a retry.Attempt) retry.Result {
-		answer, err := tr.Send(ctx, c.Operation.request(key(a)))
+		req := c.Operation.request(key(a))
+		if c.Reserialise && a.N > 1 {
+			req.Body = Reserialised(req.Body)
+		}
+		answer, err := tr.Send(ctx, req)
 		last = answer
 		return retry.Result{Status: answer.Status, RetryAfter: answer.Header["Retry-After"], Err: err}
 	})
@@ -84,12 +109,34 @@ func (c Client) Run(ctx context.Context, tr Transport, clk clock.Clock, newID fu
 	return Outcome{Kind: Unknown}
 }
 
+// Bodies are all the bodies that the client may send for its operation.
+func (c Client) Bodies() []string {
+	bodies := []string{c.Operation.Body}
+	if c.Agent != "" {
+		bodies = append(bodies, c.Agent.again(c.Operation).Body)
+	}
+	if c.Reserialise {
+		for _, b := range bodies {
+			bodies = append(bodies, Reserialised(b))
+		}
+	}
+	return bodies
+}
+
+// MayRepeat says whether the client may submit its operation once more, in
+// another run: always, unless it has a policy and neither the method nor a key
+// makes that harmless.
+func (c Client) MayRepeat() bool {
+	call := retry.MethodCall(c.Operation.request("").Method)
+	return c.Policy == nil || call.Safe || call.Idempotent || c.Key == KeyToolCall || c.Key == KeyBusiness
+}
+
 // plain is the simple client: it takes every operation for one that may be
 // repeated, and learns from a final answer whatever came before it.
 func (c Client) plain() (retry.Policy, retry.Call) {
 	return retry.Policy{
 		Attempts:      c.Attempts,
-		Backoff:       retry.Backoff{Strategy: retry.Exponential, Base: c.Backoff},
+		Backoff:       retry.Backoff{Strategy: retry.Exponential, Base: c.Backoff, Cap: c.MaxBackoff},
 		MaxRetryAfter: -1,
 		Classify: func(_ retry.Call, r retry.Result) retry.Class {
 			switch {
@@ -110,7 +157,7 @@ func (c Client) careful(newID func() string) (retry.Policy, retry.Call) {
 		p.Attempts = c.Attempts
 	}
 	if p.Backoff == (retry.Backoff{}) {
-		p.Backoff = retry.Backoff{Strategy: retry.Exponential, Base: c.Backoff}
+		p.Backoff = retry.Backoff{Strategy: retry.Exponential, Base: c.Backoff, Cap: c.MaxBackoff}
 	}
 	call := retry.MethodCall(c.Operation.request("").Method)
 	if c.Key != "" && c.Key != KeyNone {

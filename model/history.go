@@ -5,6 +5,7 @@ type Effect struct {
 	Operation string // whose effect it is; "" if nobody asked for it
 	ID        string // as the answer names it; "" if answers name none
 	Body      string // what was stored
+	Kind      string // "" for what answers name; else what follows from it, e.g. "message"
 }
 
 // Told is one answer that reached the client who waited for it.

@@ -46,10 +46,11 @@ func (r Request) Brief() string {
 }
 
 // Fingerprint is a hash of everything in a request that must be the same when
-// its key is used again: method, path, caller and body.
+// its key is used again: method, path, caller and body. Two JSON texts for one
+// value count as the same body.
 func (r Request) Fingerprint() string {
 	h := sha256.New()
-	for _, part := range []string{r.Method, r.Path, r.Caller, r.Body} {
+	for _, part := range []string{r.Method, r.Path, r.Caller, string(canonical(r.Body))} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])

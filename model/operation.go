@@ -22,6 +22,8 @@ type Operation struct {
 	// What the client's key is made of, by key source.
 	RunID, ToolUseID string // tool_call
 	Module, Title    string // business, with RunID
+
+	OtherTitle string // the title as an agent words it the second time; Body holds Title
 }
 
 // KeySource says how a client derives the Idempotency-Key of an attempt.

@@ -2,16 +2,17 @@ package props
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"exactlyone/model"
 )
 
 // Pack is the properties that every system is checked for by default.
 func Pack() []Property {
-	return []Property{AtMostOne(), ExactlyOneOnceTold(), AcknowledgedExists(), SameAnswer(), ReplayIdentical()}
+	return []Property{
+		AtMostOne(), ExactlyOneOnceTold(), AcknowledgedExists(), SameAnswer(), ReplayIdentical(),
+		KeyReuseRefused(), RefusedLeavesNothing(), OvertakenCommitsNothing(), Converges(),
+	}
 }
 
 // AtMostOne: no operation ever has two effects, and no effect belongs to no
@@ -20,13 +21,14 @@ func AtMostOne() Property {
 	return New("at-most-one", "an operation never leaves more than one effect, nor an effect nobody asked for",
 		func(struct{}, model.Told) (s struct{}) { return s },
 		func(_ struct{}, v View) (bool, string) {
-			count := map[string]int{}
+			count := map[[2]string]int{}
 			for _, e := range v.Effects {
 				if e.Operation == "" {
 					return true, fmt.Sprintf("nobody asked for %s", effect(e))
 				}
-				if count[e.Operation]++; count[e.Operation] == 2 {
-					return true, fmt.Sprintf("%s left %d effects", e.Operation, len(v.Of(e.Operation)))
+				kind := [2]string{e.Operation, e.Kind}
+				if count[kind]++; count[kind] == 2 {
+					return true, fmt.Sprintf("%s left %d %s", e.Operation, len(v.OfKind(e.Operation, e.Kind)), plural(e.Kind))
 				}
 			}
 			return len(v.Effects) > 0, ""
@@ -77,7 +79,8 @@ func AcknowledgedExists() Property {
 func missing(effects []model.Effect, id, body string) string {
 	for _, e := range effects {
 		switch {
-		case e.ID == id && e.Body == body:
+		case e.Kind != "":
+		case e.ID == id && model.SameBody(e.Body, body):
 			return ""
 		case e.ID == id:
 			return "it holds " + e.Body
@@ -138,48 +141,20 @@ func ReplayIdentical() Property {
 	return p
 }
 
+func plural(kind string) string {
+	if kind == "" {
+		return "effects"
+	}
+	return kind + "s"
+}
+
 func effect(e model.Effect) string {
+	text := "effect "
+	if e.Kind != "" {
+		text = e.Kind + " "
+	}
 	if e.ID == "" {
-		return "effect " + e.Body
+		return text + e.Body
 	}
-	return "effect " + e.ID + " " + e.Body
-}
-
-// lines is a sorted set of lists of fields: a string, because property states
-// must be comparable. Fields are quoted, separated by tabs, lines by feeds.
-type lines string
-
-func (l lines) with(fields ...string) lines {
-	for i, f := range fields {
-		fields[i] = strconv.Quote(f)
-	}
-	line := strings.Join(fields, "\t")
-	var all []string
-	if l != "" {
-		all = strings.Split(string(l), "\n")
-	}
-	i, found := slices.BinarySearch(all, line)
-	if found {
-		return l
-	}
-	return lines(strings.Join(slices.Insert(all, i, line), "\n"))
-}
-
-func (l lines) all() [][]string {
-	if l == "" {
-		return nil
-	}
-	var all [][]string
-	for line := range strings.SplitSeq(string(l), "\n") {
-		var fields []string
-		for f := range strings.SplitSeq(line, "\t") {
-			text, err := strconv.Unquote(f)
-			if err != nil {
-				panic("props: state was not made by with: " + err.Error())
-			}
-			fields = append(fields, text)
-		}
-		all = append(all, fields)
-	}
-	return all
+	return text + e.ID + " " + e.Body
 }

@@ -16,14 +16,35 @@ import (
 // View is what is stored when a property is judged.
 type View struct {
 	Effects []model.Effect
-	End     bool // the execution has ended: nothing more will happen
+	End     bool     // the execution has ended: nothing more will happen
+	Facts   Fact     // what the search has seen, of what properties asked for
+	Closing *Closing // how the closing phase went, if there was one; see [Converges]
 }
 
-// Of is the effects of one operation.
-func (v View) Of(operation string) []model.Effect {
+// Fact is something that only the search can see.
+type Fact uint32
+
+// The facts.
+const (
+	FactLeft      Fact = 1 << iota // a request that was refused had left an effect
+	FactOvertaken                  // an owner whose claim was taken over has changed a store
+)
+
+// Closing is what came of an execution once nothing went wrong any more.
+type Closing struct {
+	Resumed int      // clients that did not know how their operation had ended, and tried again
+	Broken  string   // what is wrong at the end, "" if nothing
+	Follows []string // kinds of effect of which each operation that succeeded must have one
+}
+
+// Of is the effects of one operation, without what follows from them.
+func (v View) Of(operation string) []model.Effect { return v.OfKind(operation, "") }
+
+// OfKind is the effects of one operation of one kind.
+func (v View) OfKind(operation, kind string) []model.Effect {
 	var found []model.Effect
 	for _, e := range v.Effects {
-		if e.Operation == operation {
+		if e.Operation == operation && e.Kind == kind {
 			found = append(found, e)
 		}
 	}
@@ -42,6 +63,14 @@ type Property struct {
 	// History says that the property's state is the whole history, with the
 	// clients in it. Clients are then not interchangeable.
 	History bool
+
+	// Fact is what the search must watch for, 0 if nothing. The property's
+	// premise holds where the fact could have been.
+	Fact Fact
+
+	// Closing says that each execution goes on after its end with a closing
+	// phase, in which nothing goes wrong.
+	Closing bool
 
 	start   any
 	observe func(state any, told model.Told) any
@@ -118,10 +147,14 @@ type Verdict struct {
 	Held    uint64 // bit i: the premise of property i holds
 }
 
-// Judge asks every property.
+// Judge asks every property: after a closing phase those that want one, else
+// the others.
 func (s *State) Judge(v View) Verdict {
 	verdict := Verdict{Broken: -1}
 	for i, p := range s.props {
+		if p.Closing != (v.Closing != nil) {
+			continue
+		}
 		held, broken := p.judge(s.states[i], v)
 		if held {
 			verdict.Held |= 1 << (i % 64)

@@ -114,6 +114,12 @@ func (s *store) Waits(_, session exactlyone.State, op interleave.Op, others []ex
 	return exactlyone.SerialWaits(session, op, others)
 }
 
+// Failing: an embedded database cannot lose a reply, and a commit that failed,
+// as on a full disk, has no effect. Another process may be using the file.
+func (s *store) Failing() exactlyone.Failing {
+	return exactlyone.Failing{CommitFails: true, Errors: []error{model.ErrBusy}}
+}
+
 func (s *store) Do(shared, session exactlyone.State, op interleave.Op, _ time.Time) (exactlyone.State, exactlyone.State, exactlyone.Reply) {
 	from := position{shared: shared.(*model.Tables)}
 	if session != nil {
