@@ -91,6 +91,7 @@ func (b Builtin) System(key model.KeySource) System {
 				Operation: model.Operation{
 					Name: "the report", Path: "/reports", Body: `{"title":"Login fails"}`,
 					RunID: "run-1", ToolUseID: "call-1", Module: "auth", Title: "Login fails",
+					OtherTitle: "Cannot log in",
 				},
 				Key:     key,
 				Backoff: 100 * time.Millisecond,

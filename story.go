@@ -111,9 +111,18 @@ func (w *world) label(v []uint32, a interleave.Action) string {
 
 func (w *world) lateStore(v []uint32, i int) string { return w.sys.Stores[v[w.late(i)]-1].Name }
 
+// requestName is what the request in a slot is called: a copy, one that its
+// caller has left, or either.
 func (w *world) requestName(c, slot int) string {
 	if slot > 0 {
-		return fmt.Sprintf("%s (copy %d)", w.name(c), slot)
+		kind := "unattended"
+		switch {
+		case w.bounds.Cancels == 0:
+			kind = "copy"
+		case w.bounds.Duplicates == 0:
+			kind = "left"
+		}
+		return fmt.Sprintf("%s (%s %d)", w.name(c), kind, slot)
 	}
 	return w.name(c)
 }

@@ -14,12 +14,21 @@ var stores = []string{"memory", "sqlite"}
 // backends open them; nil is the one that exactlyone has itself.
 var backends = map[string]func(exactlyone.Store) (exactlyone.Backend, error){"memory": nil, "sqlite": sqlitestore.Open}
 
+// backend opens the store of that name; nil is the one that exactlyone has itself.
+func backend(store string) (func(exactlyone.Store) (exactlyone.Backend, error), error) {
+	open, ok := backends[store]
+	if !ok {
+		return nil, fmt.Errorf("--store %q: one of %s was expected", store, strings.Join(stores, ", "))
+	}
+	return open, nil
+}
+
 // newSystem is a built-in writer with its clients' keys and its store. A key
 // source of "" means the writer's own, and is replaced by its name.
 func newSystem(writer string, key *string, store string) (exactlyone.System, error) {
-	open, ok := backends[store]
-	if !ok {
-		return exactlyone.System{}, fmt.Errorf("store %q: one of %s was expected", store, strings.Join(stores, ", "))
+	open, err := backend(store)
+	if err != nil {
+		return exactlyone.System{}, err
 	}
 	sys, source, err := exactlyone.NewBuiltin(writer, *key)
 	*key = string(source)
