@@ -27,6 +27,8 @@ type Step struct {
 type Cell struct {
 	Who  string `json:"who"` // "client 1", "node 1", or "store db"
 	What string `json:"what"`
+
+	Arrows []Arrow `json:"arrows,omitempty"` // the same as arrows; none if it is no more than a note
 }
 
 // stepLog collects what happens within one step. A nil log takes no notes.
@@ -44,7 +46,7 @@ func (l *stepLog) told(name string, values *interleave.Interner, id uint32) {
 		return
 	}
 	if r, isAnswer := values.Value(id).(received); isAnswer {
-		l.tells = append(l.tells, Cell{name, "← " + r.String()})
+		l.tells = append(l.tells, Cell{Who: name, What: "← " + r.String()})
 	}
 }
 
@@ -153,7 +155,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	w.log = nil
 	step.Time = clock.Since(moved(next))
 	log.time = step.Time
-	add := func(who, what string) { step.Cells = append(step.Cells, Cell{who, what}) }
+	add := func(who, what string) { step.Cells = append(step.Cells, Cell{Who: who, What: what}) }
 	switch kind {
 	case actStep:
 		add(w.requestName(who, slot), w.stepText(op, log))
@@ -169,6 +171,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 		faults[kind-actFault].tell(w, v, who, slot, arg, log, add)
 	}
 	step.Cells = append(step.Cells, log.tells...)
+	w.draw(v, a, log, step.Cells)
 	for s := range w.stores {
 		if v[atStores+s] != next[atStores+s] {
 			before, after := w.values.Value(v[atStores+s]).(State), w.values.Value(next[atStores+s]).(State)

@@ -59,8 +59,9 @@ func golden(t *testing.T, path, text string) {
 }
 
 // TestStories pins the smallest story of each broken writer, for two clients
-// and for one, and checks that it can be replayed.
+// and for one, some as diagrams, too, and checks that it can be replayed.
 func TestStories(t *testing.T) {
+	drawn := []string{"naive_1", "naive_1_duplicate", "key_split_1", "key_split_1_commit", "key_atomic_nofence"}
 	for _, tt := range []struct {
 		name, writer string
 		key          model.KeySource
@@ -86,6 +87,11 @@ func TestStories(t *testing.T) {
 			var text strings.Builder
 			_ = r.Story.WriteText(&text, TextOptions{})
 			golden(t, filepath.Join("testdata", "stories", tt.name+".txt"), text.String())
+			diagram := mermaid(t, r.Story)
+			checkMermaid(t, diagram)
+			if slices.Contains(drawn, tt.name) {
+				golden(t, filepath.Join("testdata", "stories", tt.name+".mmd"), diagram)
+			}
 			again, err := Replay(sys, r.Story, 0, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -38,15 +38,21 @@ func (r *Result) WriteText(out io.Writer, o TextOptions) error {
 	case Violated:
 		fmt.Fprintf(&b, " breaks %s: %s\n\n", o.paint(bold, r.Story.Property), oneLine(r.Story.Message))
 		r.Story.write(&b, o)
-	case Holds:
-		fmt.Fprintf(&b, ": every behaviour within these bounds was tried; no property is broken\n")
 	default:
-		fmt.Fprintf(&b, ": %s\n", r.Why)
+		b.WriteString(r.outcome() + "\n")
 	}
 	b.WriteByte('\n')
 	r.writeFacts(&b)
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// outcome is what came of a check that found no story.
+func (r *Result) outcome() string {
+	if r.Verdict == Holds {
+		return ": every behaviour within these bounds was tried; no property is broken"
+	}
+	return ": " + r.Why
 }
 
 // writeFacts writes what was tried and what was exercised.
@@ -114,7 +120,8 @@ func (t *Trace) WriteText(out io.Writer, o TextOptions) error {
 	return err
 }
 
-func (t *Trace) write(b *strings.Builder, o TextOptions) {
+// size says how long a story is, and whether it is the smallest.
+func (t *Trace) size() string {
 	size := fmt.Sprintf("%s, %s, %s", count(t.Faults, "fault"), count(t.Switches, "switch"), count(len(t.Steps), "step"))
 	size = strings.Replace(size, "switchs", "switches", 1)
 	kind := "Story"
@@ -122,7 +129,11 @@ func (t *Trace) write(b *strings.Builder, o TextOptions) {
 		kind = "The smallest story"
 		size += "; minimal, in this order"
 	}
-	fmt.Fprintf(b, "%s (%s):\n\n", kind, size)
+	return kind + " (" + size + ")"
+}
+
+func (t *Trace) write(b *strings.Builder, o TextOptions) {
+	fmt.Fprintf(b, "%s:\n\n", t.size())
 	rows := strings.Split(strings.TrimRight(columnsText(t.Steps, columnsOf(t.Steps, t.clients, t.nodes, t.stores)), "\n"), "\n")
 	for i, row := range rows {
 		switch {

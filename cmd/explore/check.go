@@ -35,6 +35,7 @@ story is also written to a file that "explore replay" runs again.`,
   explore check key_split --clients 1
   explore check key_atomic --store sqlite --crashes 2
   explore check key_atomic --key per_attempt --format json
+  explore check key_split --format mermaid         a sequence diagram, for GitHub
   explore check key_atomic --reduction none --clients 1`,
 		Args: oneArg("WRITER"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -52,12 +53,12 @@ story is also written to a file that "explore replay" runs again.`,
 	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
 	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
 	fl.Uint64Var(&f.seed, "seed", 0, "which executions are run again for real to check the search")
-	fl.StringVar(&f.format, "format", "text", "text or json")
+	fl.StringVar(&f.format, "format", "text", orList(storyFormats)+", a diagram of the story")
 	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
 	complete(cmd, "store", stores...)
 	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "crashes", "clients")
-	complete(cmd, "format", "text", "json")
+	complete(cmd, "format", storyFormats...)
 	return cmd
 }
 
@@ -77,7 +78,7 @@ func oneArg(name string) cobra.PositionalArgs {
 }
 
 func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
-	if err := parseFormat(f.format); err != nil {
+	if err := parseFormat(f.format, storyFormats); err != nil {
 		return err
 	}
 	sys, err := newSystem(writer, &f.key, f.store)
@@ -104,9 +105,12 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 		return err
 	}
 	replay, unsaved := f.save(result, writer)
-	if f.format == "json" {
+	switch f.format {
+	case "json":
 		err = writeJSON(cmd.OutOrStdout(), result, progress.seconds())
-	} else {
+	case "mermaid":
+		err = result.WriteMermaid(cmd.OutOrStdout())
+	default:
 		err = result.WriteText(cmd.OutOrStdout(), exactlyone.TextOptions{Color: colored(cmd.OutOrStdout()), Replay: replay})
 	}
 	if err := errors.Join(err, unsaved); err != nil {

@@ -17,8 +17,9 @@ import (
 //	$ explore list
 //	WRITER …
 //
-// A line of three dots stands for any lines. With -update the outputs without
-// such a line are rewritten.
+// A line of three dots stands for any lines. What a command writes to a file,
+// with > NAME at its end, is shown by the next mermaid block. With -update the
+// outputs without a line of dots are rewritten.
 func TestDocs(t *testing.T) {
 	docs, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -50,10 +51,18 @@ func TestDocs(t *testing.T) {
 // runDoc returns a document with the outputs of its commands as they are now.
 func runDoc(t *testing.T, text string) string {
 	var out strings.Builder
+	var written string // to a file
 	lines := strings.SplitAfter(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		out.WriteString(lines[i])
-		if strings.TrimSpace(lines[i]) != "```console" {
+		switch strings.TrimSpace(lines[i]) {
+		case "```console":
+		case "```mermaid":
+			for i++; strings.TrimSpace(lines[i]) != "```"; i++ {
+			}
+			out.WriteString(written + lines[i])
+			continue
+		default:
 			continue
 		}
 		for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "```"; {
@@ -66,7 +75,15 @@ func runDoc(t *testing.T, text string) string {
 			for i++; i < len(lines) && !strings.HasPrefix(lines[i], "$ ") && strings.TrimSpace(lines[i]) != "```"; i++ {
 				shown.WriteString(lines[i])
 			}
-			out.WriteString(output(t, strings.TrimSpace(command), shown.String()))
+			command, file, redirected := strings.Cut(strings.TrimSpace(command), " > ")
+			if !redirected {
+				out.WriteString(output(t, command, shown.String()))
+				continue
+			}
+			written = output(t, command, "")
+			if err := os.WriteFile(file, []byte(written), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 		out.WriteString(lines[i])
 	}

@@ -18,7 +18,7 @@ func newList() *cobra.Command {
 		Example: "  explore list\n  explore list --format json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := parseFormat(format); err != nil {
+			if err := parseFormat(format, formats); err != nil {
 				return err
 			}
 			type writer struct {

@@ -29,7 +29,7 @@ there and says where. FILE may be - for standard input.`,
   explore replay key_split.trace.json --until 5   stop there, show what is stored`,
 		Args: oneArg("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := parseFormat(format); err != nil {
+			if err := parseFormat(format, storyFormats); err != nil {
 				return err
 			}
 			if until < 0 || until == 0 && cmd.Flags().Changed("until") {
@@ -39,8 +39,8 @@ there and says where. FILE may be - for standard input.`,
 		},
 	}
 	cmd.Flags().IntVar(&until, "until", 0, "stop after this step and show the stores (default: to the end)")
-	cmd.Flags().StringVar(&format, "format", "text", "text or json")
-	complete(cmd, "format", "text", "json")
+	cmd.Flags().StringVar(&format, "format", "text", orList(storyFormats)+", a diagram of the story")
+	complete(cmd, "format", storyFormats...)
 	return cmd
 }
 
@@ -59,7 +59,8 @@ func replay(cmd *cobra.Command, path string, until int, format string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	out := cmd.OutOrStdout()
-	if format == "json" {
+	switch {
+	case format == "json":
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
@@ -67,7 +68,11 @@ func replay(cmd *cobra.Command, path string, until int, format string) error {
 			*exactlyone.Trace
 			Snapshot *exactlyone.Snapshot `json:"snapshot,omitempty"`
 		}{got, snapshotIf(until > 0, &snapshot)})
-	} else {
+	case format == "mermaid" && until > 0:
+		err = got.WriteMermaidAt(out, snapshot)
+	case format == "mermaid":
+		err = got.WriteMermaid(out)
+	default:
 		err = got.WriteText(out, exactlyone.TextOptions{Color: colored(out)})
 		if err == nil && until > 0 {
 			err = writeSnapshot(out, until, snapshot)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -91,10 +92,22 @@ func program() string {
 	return "explore"
 }
 
+// formats are those of a report; stories can be drawn, too.
+var (
+	formats      = []string{"text", "json"}
+	storyFormats = append(slices.Clone(formats), "mermaid")
+)
+
 // parseFormat checks a --format flag.
-func parseFormat(format string) error {
-	if format != "text" && format != "json" {
-		return fmt.Errorf("--format %q: text or json was expected", format)
+func parseFormat(format string, known []string) error {
+	if !slices.Contains(known, format) {
+		return fmt.Errorf("--format %q: %s was expected", format, orList(known))
 	}
 	return nil
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
