@@ -1,7 +1,9 @@
 package exactlyone
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -181,5 +183,22 @@ func TestLocker(t *testing.T) {
 	calm.Nodes = 2
 	if r := mustRun(t, sys, calm, Options{}); r.Verdict != Violated {
 		t.Errorf("two nodes: %s, want violated", r.Verdict)
+	}
+}
+
+// TestReadTraceCanBeWritten: a trace fresh from its file has columns.
+func TestReadTraceCanBeWritten(t *testing.T) {
+	story := mustRun(t, builtin(t, "key_split", ""), Bounds{Clients: 1}, Options{}).Story
+	data, err := json.Marshal(story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadTrace(bytes.NewReader(data), "story")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := read.WriteText(&text, TextOptions{}); err != nil || !strings.Contains(text.String(), "node 1 crashes") && !strings.Contains(text.String(), "✗ crashes") {
+		t.Errorf("%v: %s", err, text.String())
 	}
 }

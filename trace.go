@@ -76,6 +76,7 @@ func ReadTrace(r io.Reader, name string) (*Trace, error) {
 	if t.Bounds, err = t.Bounds.exact(); err != nil {
 		return bad("%v", err)
 	}
+	t.clients, t.nodes = t.Bounds.Clients, t.Bounds.Nodes
 	for i, s := range t.Steps {
 		if s.N != i+1 || s.Choice < 0 || s.Choice >= s.Of || s.Label == "" {
 			return bad("step %d: n, label, and choice below of were expected", i+1)

@@ -28,7 +28,7 @@ fault of the column. A cell whose published point was luck is marked.`,
   explore matrix --format json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := parseFormat(format); err != nil {
+			if err := parseFormat(format, formats); err != nil {
 				return err
 			}
 			open, err := backend(store)

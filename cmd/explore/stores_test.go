@@ -14,8 +14,8 @@ func TestStoresAgree(t *testing.T) {
 		for _, b := range []exactlyone.Bounds{
 			{},
 			{Clients: 1},
-			{Clients: 1, Attempts: 3, Crashes: 2, LostAnswers: exactlyone.None, LostRequests: 1, Jumps: 1, CommitFaults: 1},
-			{Crashes: exactlyone.None, LostAnswers: exactlyone.None, Duplicates: 1, Jumps: exactlyone.None, CommitFaults: 1},
+			{Clients: 1, Attempts: 3, Crashes: 2, LostAnswers: exactlyone.None, LostRequests: 1, Jumps: 1, Rounds: 2},
+			{Crashes: exactlyone.None, LostAnswers: exactlyone.None, Duplicates: 1, Jumps: exactlyone.None, Cancels: 1},
 		} {
 			var memory *exactlyone.Result
 			for _, store := range stores {
