@@ -134,10 +134,10 @@ func (w *world) canSend(v []uint32, c int) bool {
 	return ok && w.word(v, c, 0).phase() == phaseFree && !w.expired(now(v))
 }
 
-// nobodys are the faults that are no step of a task gone wrong.
-var nobodys = func() (all [budgets]bool) {
+// faultInfos is what is known of each fault; the budgets in it are nobody's.
+var faultInfos = func() (all [budgets]faultInfo) {
 	for i, f := range faults {
-		all[i] = f.about(new(Bounds)).nobodys
+		all[i] = f.about(new(Bounds))
 	}
 	return all
 }()
@@ -145,7 +145,7 @@ var nobodys = func() (all [budgets]bool) {
 // byTask says whether an action is a step of a task, plain or gone wrong.
 func byTask(a interleave.Action) bool {
 	kind, _, _, _ := unpack(a)
-	return kind < actLand || kind >= actFault && !nobodys[kind-actFault]
+	return kind < actLand || kind >= actFault && !faultInfos[kind-actFault].nobodys
 }
 
 // Switch says whether a step is another task's than the last one. A client and

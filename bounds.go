@@ -57,6 +57,9 @@ type faultInfo struct {
 	usage  string // for --help: so many … at most
 	// nobodys says that no task has to make a step for it to strike.
 	nobodys bool
+	// severity ranks it for shrinking: 3 for what kills a process, 2 for what
+	// loses, repeats or refuses something, 1 for what only delays.
+	severity int
 }
 
 // Budgets, each a byte in the budget words; the order in which faults are

@@ -6,7 +6,7 @@ import "fmt"
 type lostAnswer struct{}
 
 func (lostAnswer) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.LostAnswers, def: 1, json: "lost_answers", flag: "lost", one: "lost answer", usage: "answers lost"}
+	return faultInfo{budget: &b.LostAnswers, def: 1, json: "lost_answers", flag: "lost", one: "lost answer", usage: "answers lost", severity: 2}
 }
 
 func (lostAnswer) offer(w *world, v []uint32, put func(who, slot, arg int)) {

@@ -24,7 +24,7 @@ var callTexts = [...]string{
 }
 
 func (failedCall) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.Calls, json: "calls", one: "failed call", usage: "calls to third parties that fail"}
+	return faultInfo{budget: &b.Calls, json: "calls", one: "failed call", usage: "calls to third parties that fail", severity: 2}
 }
 
 func (failedCall) offer(w *world, v []uint32, put func(who, slot, arg int)) {

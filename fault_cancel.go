@@ -12,7 +12,7 @@ import (
 type cancel struct{}
 
 func (cancel) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.Cancels, json: "cancels", one: "cancel", usage: "callers that go away while their request runs,"}
+	return faultInfo{budget: &b.Cancels, json: "cancels", one: "cancel", usage: "callers that go away while their request runs,", severity: 2}
 }
 
 func (cancel) offer(w *world, v []uint32, put func(who, slot, arg int)) {

@@ -12,7 +12,7 @@ const (
 )
 
 func (commitFault) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.CommitFaults, json: "commit_faults", one: "commit fault", usage: "commits that err, in effect, later in effect, or not,"}
+	return faultInfo{budget: &b.CommitFaults, json: "commit_faults", one: "commit fault", usage: "commits that err, in effect, later in effect, or not,", severity: 2}
 }
 
 func (commitFault) offer(w *world, v []uint32, put func(who, slot, arg int)) {

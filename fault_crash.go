@@ -6,7 +6,7 @@ package exactlyone
 type crash struct{}
 
 func (crash) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.Crashes, def: 1, json: "crashes", one: "crash", usage: "crashes of a server process", nobodys: true}
+	return faultInfo{budget: &b.Crashes, def: 1, json: "crashes", one: "crash", usage: "crashes of a server process", nobodys: true, severity: 3}
 }
 
 func (crash) offer(w *world, v []uint32, put func(who, slot, arg int)) {

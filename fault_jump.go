@@ -7,7 +7,7 @@ import "exactlyone/clock"
 type jump struct{}
 
 func (jump) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.Jumps, def: 2, json: "jumps", one: "clock jump", usage: "jumps of the clock", nobodys: true}
+	return faultInfo{budget: &b.Jumps, def: 2, json: "jumps", one: "clock jump", usage: "jumps of the clock", nobodys: true, severity: 1}
 }
 
 func (jump) offer(w *world, v []uint32, put func(who, slot, arg int)) {

@@ -5,7 +5,7 @@ package exactlyone
 type lostRequest struct{}
 
 func (lostRequest) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.LostRequests, json: "lost_requests", one: "lost request", usage: "requests lost"}
+	return faultInfo{budget: &b.LostRequests, json: "lost_requests", one: "lost request", usage: "requests lost", severity: 2}
 }
 
 func (lostRequest) offer(w *world, v []uint32, put func(who, slot, arg int)) {
@@ -34,7 +34,7 @@ func (lostRequest) tell(w *world, v []uint32, who, _, _ int, _ *stepLog, add fun
 type duplicate struct{}
 
 func (duplicate) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.Duplicates, json: "duplicates", one: "duplicate", usage: "requests that arrive twice"}
+	return faultInfo{budget: &b.Duplicates, json: "duplicates", one: "duplicate", usage: "requests that arrive twice", severity: 2}
 }
 
 func (duplicate) offer(w *world, v []uint32, put func(who, slot, arg int)) {

@@ -16,7 +16,7 @@ const (
 )
 
 func (skew) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.Skews, json: "skews", flag: "skew", one: "skewed clock", usage: "nodes whose clock is off", nobodys: true}
+	return faultInfo{budget: &b.Skews, json: "skews", flag: "skew", one: "skewed clock", usage: "nodes whose clock is off", nobodys: true, severity: 1}
 }
 
 func (skew) offer(w *world, v []uint32, put func(who, slot, arg int)) {

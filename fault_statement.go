@@ -18,7 +18,7 @@ var statementTexts = [...]string{
 }
 
 func (statementAnswer) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.StatementAnswers, json: "statement_answers", one: "lost statement answer", usage: "replies to statements of their own that are lost"}
+	return faultInfo{budget: &b.StatementAnswers, json: "statement_answers", one: "lost statement answer", usage: "replies to statements of their own that are lost", severity: 2}
 }
 
 func (statementAnswer) offer(w *world, v []uint32, put func(who, slot, arg int)) {

@@ -11,7 +11,7 @@ import (
 type storeError struct{}
 
 func (storeError) about(b *Bounds) faultInfo {
-	return faultInfo{budget: &b.StoreErrors, json: "store_errors", one: "store error", usage: "errors of a store, without effect,"}
+	return faultInfo{budget: &b.StoreErrors, json: "store_errors", one: "store error", usage: "errors of a store, without effect,", severity: 2}
 }
 
 func (storeError) offer(w *world, v []uint32, put func(who, slot, arg int)) {

@@ -24,13 +24,21 @@ const (
 // Options say how to search. The zero value searches with every reduction, one
 // worker a core, and up to 4 GiB for the states.
 type Options struct {
+	// Search is "exhaustive" (also ""), or how executions are drawn: "random"
+	// (urw, pct and pos in turn), "urw", "pct", "pos" or "walk". An exhaustive
+	// search that runs out of memory falls over to random.
+	Search string
+	// Executions is how many executions are drawn; 0 means 10,000, None means
+	// until the context ends.
+	Executions int
+
 	// Reduction is "all" (also ""), "none" (every execution is followed to its
 	// end), "visited" (only states seen before are not continued), or a list of
 	// symmetry, crashes, clients, separated by commas.
 	Reduction string
 	Workers   int            // 0 means GOMAXPROCS
 	Memory    int64          // bytes for the states; 0 means 4 GiB
-	Seed      uint64         // of the executions that are run again for real
+	Seed      uint64         // of what is drawn, and of the executions that are run again for real
 	Progress  func(Progress) // called now and then while searching; may be nil
 }
 
@@ -63,6 +71,8 @@ type Result struct {
 	JumpTargets   []string       // where the clock could jump
 	Properties    []string       // what was judged: "name: claim"
 
+	Random *Random // executions that were drawn; nil if none were
+
 	Story *Trace // violated: the smallest story
 }
 
@@ -93,6 +103,10 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 	if err != nil {
 		return nil, err
 	}
+	strategies, err := parseSearch(o.Search)
+	if err != nil {
+		return nil, err
+	}
 	tab, err := newTables(prepared, b)
 	if err != nil {
 		return nil, err
@@ -105,6 +119,9 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 	r.cfg = interleave.Config{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, Samples: samples}
 	if r.cfg.Memory == 0 {
 		r.cfg.Memory = DefaultMemory
+	}
+	if strategies != nil {
+		return r.random(strategies)
 	}
 	return r.check(visited)
 }
@@ -165,6 +182,7 @@ func (r *run) check(visited bool) (*Result, error) {
 	case report.Stop == interleave.Memory:
 		res.Verdict = Inconclusive
 		res.Why = fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
+		return res, r.fallOver(res)
 	case report.Stop == interleave.Cancelled:
 		res.Verdict, res.Why = Inconclusive, "interrupted"
 	default:
@@ -186,16 +204,7 @@ func (r *run) result(report interleave.Report) *Result {
 	if res.Reduction == "" {
 		res.Reduction = "all"
 	}
-	var sum exercised
-	for _, w := range r.worlds {
-		sum.add(w.exercised)
-	}
-	res.Exercised = sum.list()
-	for i, f := range faults {
-		if f := f.about(&r.bounds); *f.budget > 0 && sum.struck[i] == 0 && report.Stop == interleave.Complete {
-			res.NotApplicable = append(res.NotApplicable, f.json)
-		}
-	}
+	res.Exercised, res.NotApplicable = r.tally(report.Stop == interleave.Complete)
 	for _, p := range r.props {
 		res.Properties = append(res.Properties, p.Name+": "+p.Claim)
 	}
@@ -203,6 +212,21 @@ func (r *run) result(report interleave.Report) *Result {
 		res.JumpTargets = r.jumpTexts()
 	}
 	return res
+}
+
+// tally is what was exercised so far, and after a complete search the faults that
+// found no place to strike.
+func (r *run) tally(complete bool) (what map[string]int, notApplicable []string) {
+	var sum exercised
+	for _, w := range r.worlds {
+		sum.add(w.exercised)
+	}
+	for i, f := range faults {
+		if f := f.about(&r.bounds); complete && *f.budget > 0 && sum.struck[i] == 0 {
+			notApplicable = append(notApplicable, f.json)
+		}
+	}
+	return sum.list(), notApplicable
 }
 
 // jumpTexts says where the clock could jump.
@@ -242,12 +266,17 @@ func (r *run) vacuous(res *Result) string {
 // tell makes the smallest story of a violation, by running it for real.
 func (r *run) tell(res *Result, report interleave.Report) error {
 	path, minimal := r.least(report)
+	return r.tellPath(res, path, &Trace{Minimal: minimal})
+}
+
+// tellPath makes the story of an execution, by running it for real.
+func (r *run) tellPath(res *Result, path []interleave.Action, frame *Trace) error {
 	live := newLive(r.tables)
 	p := newPerformance(live)
 	if err := errors.Join(r.lockstep(p, path, nil), live.live.end()); err != nil {
 		return err
 	}
-	res.Story = p.trace(&Trace{Minimal: minimal})
+	res.Story = p.trace(frame)
 	res.Faults = res.Story.Faults
 	res.Story.Need = necessary(r.learnedWorld(), path, res.Story)
 	return nil
@@ -257,8 +286,7 @@ func (r *run) tell(res *Result, report interleave.Report) error {
 // with the fewest faults. If the search for it was cut short, it is the
 // execution found first.
 func (r *run) least(report interleave.Report) (path []interleave.Action, minimal bool) {
-	w := newWorld(r.tables, reductions{symmetry: r.reduce.symmetry, clients: r.reduce.clients})
-	w.last = true
+	w := r.shrinkWorld()
 	// A search with states in order of faults knows how many it takes.
 	from := report.Faults
 	if r.o.Reduction == "none" {

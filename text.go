@@ -125,9 +125,12 @@ func (t *Trace) size() string {
 	size := fmt.Sprintf("%s, %s, %s", count(t.Faults, "fault"), count(t.Switches, "switch"), count(len(t.Steps), "step"))
 	size = strings.Replace(size, "switchs", "switches", 1)
 	kind := "Story"
-	if t.Minimal {
+	switch {
+	case t.Minimal:
 		kind = "The smallest story"
 		size += "; minimal, in this order"
+	case t.Shrunk:
+		size += "; shrunk, a smaller one may exist"
 	}
 	return kind + " (" + size + ")"
 }

@@ -24,9 +24,10 @@ type Trace struct {
 	Key      string   `json:"key,omitempty"`   // key source of a built-in writer's clients
 	Store    string   `json:"store,omitempty"` // what carries out the statements
 	Bounds   Bounds   `json:"bounds"`
-	Property string   `json:"property"` // the property broken, "" if none is
-	Message  string   `json:"message"`  // how
-	Minimal  bool     `json:"minimal"`  // no story has fewer faults, switches, steps, in that order
+	Property string   `json:"property"`         // the property broken, "" if none is
+	Message  string   `json:"message"`          // how
+	Minimal  bool     `json:"minimal"`          // no story has fewer faults, switches, steps, in that order
+	Shrunk   bool     `json:"shrunk,omitempty"` // made smaller, but a smaller one may exist
 	Faults   int      `json:"faults"`
 	Switches int      `json:"switches"`
 	Steps    []Step   `json:"steps"`

@@ -19,6 +19,12 @@ type Config struct {
 	// with every distinct state in which an execution ends. Either may be nil;
 	// the vector is only lent.
 	Visit, End func(v []uint32)
+
+	// For Minimal only: at most so many states (0: no limit), the property that
+	// counts (0: any), and actions that are left out (nil: none).
+	States int
+	Only   uint32
+	Skip   func(a Action) bool
 }
 
 // Progress is how far a search has got.
@@ -28,6 +34,8 @@ type Progress struct {
 	States int // distinct states found
 	Steps  int // steps performed
 	Queue  int // states still to be continued, as far as known
+
+	Executions int // drawn at random, if any were
 }
 
 // Stop says why a search ended.

@@ -74,7 +74,7 @@ func (s *minimal) goOn(ctx context.Context, steps int) bool {
 	case ctx.Err() != nil:
 		s.report.Stop = Cancelled
 		return false
-	case s.cfg.Memory > 0 && used > s.cfg.Memory:
+	case s.cfg.Memory > 0 && used > s.cfg.Memory, s.cfg.States > 0 && s.seen.keys.n > s.cfg.States:
 		s.report.Stop = Memory
 		return false
 	}
@@ -89,6 +89,9 @@ func (s *minimal) goOn(ctx context.Context, steps int) bool {
 func (s *minimal) settle(q *waiting, i, switches, steps int) {
 	v, m := q.words[i*s.width:(i+1)*s.width], s.models[0]
 	if broken := q.info[i].broken; broken != 0 {
+		if !s.counts(broken) {
+			return
+		}
 		s.report.Broken, s.report.Path = broken, append(s.path(q.found[i].parent), q.found[i].action)
 		return
 	}
@@ -99,13 +102,16 @@ func (s *minimal) settle(q *waiting, i, switches, steps int) {
 	s.trail.add(q.found[i])
 	acts := m.Enabled(v, nil)
 	if ends(acts) {
-		if broken := m.End(v); broken != 0 {
+		if broken := m.End(v); broken != 0 && s.counts(broken) {
 			s.report.Broken, s.report.Path = broken, s.path(uint32(n))
 			return
 		}
 	}
 	next := make([]uint32, s.width)
 	for _, a := range acts {
+		if s.cfg.Skip != nil && s.cfg.Skip(a) {
+			continue
+		}
 		faults := q.info[i].faults
 		if a.Fault() {
 			if faults++; int(faults) > s.faults {
@@ -123,6 +129,9 @@ func (s *minimal) settle(q *waiting, i, switches, steps int) {
 		}
 	}
 }
+
+// counts says whether a broken property is one that is looked for.
+func (s *minimal) counts(broken uint32) bool { return s.cfg.Only == 0 || broken == s.cfg.Only }
 
 func (s *minimal) push(switches, steps int, v []uint32, from trail, info packed) {
 	for len(s.rows) <= switches {

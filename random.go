@@ -1,0 +1,145 @@
+package exactlyone
+
+import (
+	"fmt"
+	"strings"
+
+	"exactlyone/interleave"
+)
+
+// Random is what drawing executions has shown.
+type Random struct {
+	Seed       uint64
+	Executions int // drawn, up to the first that failed
+	Steps      int
+	Longest    int // steps of the longest one
+	Strategies []Drawn
+	Outcomes   int // distinct ends
+	Once       int // ends that were seen exactly once
+	// Pilot says that the violation was found while the strategies' parameters
+	// were learned.
+	Pilot bool
+}
+
+// Drawn is how many executions a strategy has drawn, and how many of them
+// failed.
+type Drawn struct {
+	Strategy           string
+	Executions, Failed int
+}
+
+// Unseen estimates the chance that one more execution, drawn in the same way,
+// ends in a way that was not seen: the share of ends seen exactly once (Good,
+// "The Population Frequencies of Species and the Estimation of Population
+// Parameters", Biometrika 1953). It assumes that executions are independent and
+// equally distributed, and says nothing of executions that are never drawn.
+func (r *Random) Unseen() float64 {
+	if r.Executions == 0 {
+		return 1
+	}
+	return float64(r.Once) / float64(r.Executions)
+}
+
+// defaultExecutions is how many executions are drawn if nobody says.
+const defaultExecutions = 10_000
+
+// searches are the ways to draw executions.
+var searches = map[string][]interleave.Strategy{
+	"random": {interleave.URW, interleave.PCT, interleave.POS},
+	"urw":    {interleave.URW},
+	"pct":    {interleave.PCT},
+	"pos":    {interleave.POS},
+	"walk":   {interleave.RandomWalk},
+}
+
+// Searches lists what Options.Search may be.
+var Searches = []string{"exhaustive", "random", "urw", "pct", "pos", "walk"}
+
+// parseSearch is the strategies of a search, nil for an exhaustive one.
+func parseSearch(name string) ([]interleave.Strategy, error) {
+	strategies, ok := searches[name]
+	if !ok && name != "" && name != "exhaustive" {
+		return nil, fmt.Errorf("%w: search %q: one of %s was expected", ErrUsage, name, strings.Join(Searches, ", "))
+	}
+	return strategies, nil
+}
+
+// random draws executions instead of trying all.
+func (r *run) random(strategies []interleave.Strategy) (*Result, error) {
+	res := r.result(interleave.Report{})
+	if err := r.sample(res, strategies); err != nil {
+		return nil, err
+	}
+	if res.Verdict == "" {
+		res.Verdict, res.Why = Inconclusive, r.drawnText(res)
+	}
+	return res, nil
+}
+
+// fallOver draws executions after an exhaustive search ran out of memory.
+func (r *run) fallOver(res *Result) error {
+	err := r.sample(res, searches["random"])
+	if err == nil && res.Verdict == Inconclusive {
+		res.Why += "; then " + r.drawnText(res)
+	}
+	return err
+}
+
+func (r *run) drawnText(res *Result) string {
+	text := fmt.Sprintf("%s drawn at random broke nothing", count(res.Random.Executions, "execution"))
+	if r.ctx.Err() != nil {
+		text = "interrupted: " + text
+	}
+	return text
+}
+
+// sample draws executions until one fails, and adds what came of it to a result.
+func (r *run) sample(res *Result, strategies []interleave.Strategy) error {
+	w := newWorld(r.tables, reductions{clients: r.reduce.clients})
+	w.last = true
+	out := &Random{Seed: r.o.Seed}
+	res.Random = out
+	learned, broken, path := interleave.Pilot(r.o.Seed, w)
+	if broken != 0 {
+		out.Pilot = true
+		return r.tellDrawn(res, broken, path)
+	}
+	cfg := interleave.SampleConfig{
+		Strategies: strategies, Executions: r.o.Executions, Seed: r.o.Seed, Workers: r.o.Workers, Learned: learned, Samples: samples,
+	}
+	switch cfg.Executions {
+	case 0:
+		cfg.Executions = defaultExecutions
+	case None:
+		cfg.Executions = 0
+	}
+	if r.o.Progress != nil {
+		cfg.Progress = func(n int) { r.o.Progress(Progress{Executions: n}) }
+	}
+	report := interleave.Sample(r.ctx, cfg, w)
+	out.Executions, out.Steps, out.Longest = report.Executions, report.Steps, report.Longest
+	out.Outcomes, out.Once = report.Outcomes, report.Once
+	for _, d := range report.Drawn {
+		out.Strategies = append(out.Strategies, Drawn{d.Strategy.Name(), d.Executions, d.Failed})
+	}
+	res.Exercised, res.NotApplicable = r.tally(false)
+	if report.Broken != 0 {
+		return r.tellDrawn(res, report.Broken, report.Path)
+	}
+	return r.runForReal(res, report.Samples)
+}
+
+// tellDrawn shrinks an execution that failed and makes its story.
+func (r *run) tellDrawn(res *Result, broken uint32, path []interleave.Action) error {
+	res.Verdict = Violated
+	res.Exercised, res.NotApplicable = r.tally(false)
+	shrunk, minimal := interleave.Shrink(r.ctx, r.shrinkWorld(), path, broken)
+	return r.tellPath(res, shrunk, &Trace{Minimal: minimal, Shrunk: !minimal})
+}
+
+// shrinkWorld takes for one what a search for the least story may.
+func (r *run) shrinkWorld() *world {
+	w := newWorld(r.tables, reductions{symmetry: r.reduce.symmetry, clients: r.reduce.clients})
+	w.last = true
+	return w
+}
