@@ -9,23 +9,24 @@ import (
 
 // Random is what drawing executions has shown.
 type Random struct {
-	Seed       uint64
-	Executions int // drawn, up to the first that failed
-	Steps      int
-	Longest    int // steps of the longest one
-	Strategies []Drawn
-	Outcomes   int // distinct ends
-	Once       int // ends that were seen exactly once
+	Seed       uint64  `json:"seed"`
+	Executions int     `json:"executions"` // drawn, up to the first that failed
+	Steps      int     `json:"steps"`
+	Longest    int     `json:"longest"` // steps of the longest one
+	Strategies []Drawn `json:"strategies"`
+	Outcomes   int     `json:"outcomes"` // distinct ends
+	Once       int     `json:"once"`     // ends that were seen exactly once
 	// Pilot says that the violation was found while the strategies' parameters
 	// were learned.
-	Pilot bool
+	Pilot bool `json:"pilot,omitempty"`
 }
 
 // Drawn is how many executions a strategy has drawn, and how many of them
 // failed.
 type Drawn struct {
-	Strategy           string
-	Executions, Failed int
+	Strategy   string `json:"strategy"`
+	Executions int    `json:"executions"`
+	Failed     int    `json:"failed"`
 }
 
 // Unseen estimates the chance that one more execution, drawn in the same way,
@@ -88,7 +89,7 @@ func (r *run) fallOver(res *Result) error {
 func (r *run) drawnText(res *Result) string {
 	text := fmt.Sprintf("%s drawn at random broke nothing", count(res.Random.Executions, "execution"))
 	if r.ctx.Err() != nil {
-		text = "interrupted: " + text
+		text = r.cutShort() + ": " + text
 	}
 	return text
 }

@@ -184,7 +184,7 @@ func (r *run) check(visited bool) (*Result, error) {
 		res.Why = fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
 		return res, r.fallOver(res)
 	case report.Stop == interleave.Cancelled:
-		res.Verdict, res.Why = Inconclusive, "interrupted"
+		res.Verdict, res.Why = Inconclusive, r.cutShort()
 	default:
 		res.Verdict = Holds
 		if res.Why = r.vacuous(res); res.Why != "" {
@@ -192,6 +192,14 @@ func (r *run) check(visited bool) (*Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// cutShort is why the context ended.
+func (r *run) cutShort() string {
+	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		return "time is up"
+	}
+	return "interrupted"
 }
 
 // result is the report in the user's terms.

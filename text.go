@@ -55,6 +55,24 @@ func (r *Result) outcome() string {
 	return ": " + r.Why
 }
 
+// writeFacts writes what drawing executions has shown.
+func (r *Random) writeFacts(row func(name, format string, args ...any)) {
+	switch {
+	case r == nil:
+		return
+	case r.Pilot:
+		row("drawn", "the violation was found while parameters were learned; seed %d", r.Seed)
+		return
+	}
+	var shares []string
+	for _, d := range r.Strategies {
+		shares = append(shares, fmt.Sprintf("%s %s", thousands(d.Executions), d.Strategy))
+	}
+	row("drawn", "%s executions (%s), %s steps, the longest %d; seed %d",
+		thousands(r.Executions), strings.Join(shares, ", "), thousands(r.Steps), r.Longest, r.Seed)
+	row("", "%s distinct ends, %s of them seen once", thousands(r.Outcomes), thousands(r.Once))
+}
+
 // writeFacts writes what was tried and what was exercised.
 func (r *Result) writeFacts(b *strings.Builder) {
 	row := func(name, format string, args ...any) {
@@ -64,13 +82,17 @@ func (r *Result) writeFacts(b *strings.Builder) {
 	for i, target := range r.JumpTargets {
 		row([]string{"clock jumps", ""}[min(i, 1)], "%s", target)
 	}
-	if r.Reduction == "none" {
+	switch {
+	case r.States == 0: // nothing but drawn executions
+	case r.Reduction == "none":
 		row("searched", "%s steps in %s executions, each followed to its end; reduction none", thousands(r.Steps), thousands(r.Executions))
-	} else {
+	default:
 		row("searched", "%s states, %s steps, %s executions, %s ends; reduction %s",
 			thousands(r.States), thousands(r.Steps), thousands(r.Executions), thousands(r.Ends), r.Reduction)
 	}
+	r.Random.writeFacts(row)
 	switch {
+	case r.States == 0:
 	case r.Verdict == Inconclusive && r.Reduction != "none":
 		row("got as far", "all executions with fewer than %d faults, and those with %d faults up to %d steps after the last fault; %s states wait",
 			r.Faults, r.Faults, r.Depth, thousands(r.Queue))

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +20,9 @@ type checkFlags struct {
 	bounds                                exactlyone.Bounds
 	key, store, reduction, memory, format string
 	out                                   string
-	workers                               int
+	workers, executions                   int
+	search                                string
+	time                                  time.Duration
 	seed                                  uint64
 }
 
@@ -49,14 +53,18 @@ story is also written to a file that "explore replay" runs again.`,
 	}
 	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
 	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
+	fl.StringVar(&f.search, "search", "exhaustive", "how to search: "+strings.Join(exactlyone.Searches, ", "))
+	fl.IntVar(&f.executions, "executions", 10000, "executions to draw, if any are drawn")
+	fl.DurationVar(&f.time, "time", 0, "how long to search, e.g. 30s (default: no limit); executions are then drawn until time is up")
 	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, crashes, clients")
 	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
 	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
-	fl.Uint64Var(&f.seed, "seed", 0, "which executions are run again for real to check the search")
+	fl.Uint64Var(&f.seed, "seed", 0, "what is drawn, and which executions are run again for real to check the search")
 	fl.StringVar(&f.format, "format", "text", orList(storyFormats)+", a diagram of the story")
 	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
 	complete(cmd, "store", stores...)
+	complete(cmd, "search", exactlyone.Searches...)
 	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "crashes", "clients")
 	complete(cmd, "format", storyFormats...)
 	return cmd
@@ -96,8 +104,14 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel, executions, err := f.limits(cmd)
+	if err != nil {
+		return err
+	}
+	defer cancel()
 	progress := newProgress(cmd.ErrOrStderr())
-	result, err := exactlyone.Run(cmd.Context(), sys, bounds, exactlyone.Options{
+	result, err := exactlyone.Run(ctx, sys, bounds, exactlyone.Options{
+		Search: f.search, Executions: executions,
 		Reduction: f.reduction, Workers: f.workers, Memory: memory, Seed: f.seed, Progress: progress.show,
 	})
 	progress.clear()
@@ -117,6 +131,22 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 		return err
 	}
 	return codeOf(result.Verdict)
+}
+
+// limits is how long to search, and how many executions to draw.
+func (f *checkFlags) limits(cmd *cobra.Command) (context.Context, context.CancelFunc, int, error) {
+	switch {
+	case f.executions < 1:
+		return nil, nil, 0, fmt.Errorf("--executions %d: 1 or more was expected", f.executions)
+	case f.time < 0:
+		return nil, nil, 0, fmt.Errorf("--time %v: more than 0 was expected", f.time)
+	case f.time == 0:
+		return cmd.Context(), func() {}, f.executions, nil
+	case cmd.Flags().Changed("executions"):
+		return nil, nil, 0, errors.New("--time and --executions: one of them was expected")
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.time)
+	return ctx, cancel, exactlyone.None, nil
 }
 
 // codeOf is the exit code of a verdict.
@@ -198,13 +228,14 @@ func writeJSON(w io.Writer, r *exactlyone.Result, seconds float64) error {
 		Exercised     map[string]int     `json:"exercised"`
 		NotApplicable []string           `json:"not_applicable"`
 		Properties    []string           `json:"properties"`
+		Random        *exactlyone.Random `json:"random,omitempty"`
 		Story         *exactlyone.Trace  `json:"counterexample"`
 	}{
 		Verdict: r.Verdict, Why: r.Why, System: r.System,
 		Executions: r.Executions, States: r.States, Steps: r.Steps, Ends: r.Ends,
 		Faults: r.Faults, Depth: r.Depth, Queue: r.Queue, Checked: r.Checked, Bytes: r.Bytes,
 		Seconds: seconds, Reduction: r.Reduction, Bounds: r.Bounds, JumpTargets: r.JumpTargets,
-		Exercised: r.Exercised, NotApplicable: r.NotApplicable, Properties: r.Properties, Story: r.Story,
+		Exercised: r.Exercised, NotApplicable: r.NotApplicable, Properties: r.Properties, Random: r.Random, Story: r.Story,
 	}
 	if r.Story != nil {
 		out.Property, out.Message = r.Story.Property, r.Story.Message

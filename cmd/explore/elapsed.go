@@ -28,6 +28,10 @@ func (p *progress) show(s exactlyone.Progress) {
 	if !p.due() {
 		return
 	}
+	if s.Executions > 0 {
+		_, _ = fmt.Fprintf(p.to, "\r\x1b[K%d executions drawn", s.Executions)
+		return
+	}
 	rate := float64(s.Steps) / p.last.Sub(p.start).Seconds()
 	_, _ = fmt.Fprintf(p.to, "\r\x1b[K%d states, %d waiting; %d faults, %d steps deep; %.1f million steps/s",
 		s.States, s.Queue, s.Faults, s.Depth, rate/1e6)
