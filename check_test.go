@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestReplayDiverges(t *testing.T) {
+	var splitStore model.Store
 	split := builtin(t, "key_split", "")
 	story := mustRun(t, split, Bounds{Clients: 1}, Options{}).Story
 	if _, err := Replay(split, story, 99, nil); !errors.Is(err, ErrUsage) {
@@ -103,9 +105,31 @@ func TestReplayDiverges(t *testing.T) {
 	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), `at step 3: the trace chose "client 1: BEGIN"`) {
 		t.Errorf("an edited writer: %v, want a divergence at step 3", err)
 	}
-	story.Steps = append(story.Steps, story.Steps[0])
-	if _, err = Replay(edited, story, 0, nil); !errors.Is(err, ErrDiverged) {
+	longer := *story
+	longer.Steps = slices.Concat(story.Steps, story.Steps[:1])
+	if _, err = Replay(edited, &longer, 0, nil); !errors.Is(err, ErrDiverged) {
 		t.Errorf("a longer trace: %v", err)
+	}
+	for what, tt := range map[string]struct {
+		handle handler
+		edits  Edits
+	}{
+		"a statement more": {func(ctx context.Context, req model.Request) model.Answer {
+			_, _ = splitStore.Do(ctx, model.Select("reports"))
+			return model.KeySplit{Store: splitStore}.Handle(ctx, req)
+		}, Edits{Added: 2}},
+		"no look first": {func(ctx context.Context, req model.Request) model.Answer {
+			tx, _ := splitStore.Begin(ctx)
+			_, _ = tx.Do(ctx, model.Insert("reports", model.Set("body", req.Body)))
+			_ = tx.Commit(ctx)
+			return model.Answer{Status: 503}
+		}, Edits{LeftOut: 2}},
+	} {
+		edited.Start = func(env *Env) model.Server { splitStore = env.Store("db"); return tt.handle }
+		got, err := Replay(edited, story, 0, nil)
+		if err != nil || got.Property != story.Property || got.Edits == nil || *got.Edits != tt.edits || got.Minimal {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ type performance struct {
 	w       *world
 	v, next []uint32
 	steps   []Step
+	path    []interleave.Action
 	broken  uint32 // 1 + the property broken, after a step or at the end
 	message string // how
 }
@@ -45,7 +46,7 @@ func (p *performance) perform(a interleave.Action, choice, of int) {
 	step, broken := p.w.tellStep(p.v, a, p.next)
 	step.N, step.Choice, step.Of = len(p.steps)+1, choice, of
 	p.v, p.next = p.next, p.v
-	p.steps = append(p.steps, step)
+	p.steps, p.path = append(p.steps, step), append(p.path, a)
 	if p.broken = broken; broken != 0 {
 		p.message = p.w.judgement(p.v, false).Message
 	}

@@ -94,3 +94,34 @@ func BenchmarkShrink(b *testing.B) {
 		interleave.Shrink(b.Context(), w, path, broken)
 	}
 }
+
+// TestShrinkTrace: the story of any failing execution, as it was drawn, shrinks
+// to the smallest one.
+func TestShrinkTrace(t *testing.T) {
+	sys := builtin(t, "key_atomic_nofence", "")
+	want := mustRun(t, sys, Bounds{}, Options{}).Story
+	b, err := Bounds{}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := newTables(&sys, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(tab, reductions{})
+	w.last = true
+	for seed := range uint64(3) {
+		_, broken, path := interleave.Pilot(seed, w)
+		if broken == 0 {
+			continue
+		}
+		p := newPerformance(w)
+		p.follow(path)
+		p.end()
+		long := p.trace(&Trace{})
+		small, err := Shrink(t.Context(), sys, long)
+		if err != nil || !small.Minimal || len(small.Steps) != len(want.Steps) || small.Property != long.Property {
+			t.Errorf("seed %d, from %d steps: %+v, %v; want %d steps", seed, len(long.Steps), small, err, len(want.Steps))
+		}
+	}
+}

@@ -169,6 +169,9 @@ func (t *Trace) write(b *strings.Builder, o TextOptions) {
 		}
 		b.WriteString(row + "\n")
 	}
+	if t.Edits != nil {
+		fmt.Fprintf(b, "\nThe code has changed since: %s more, %s fewer than in the trace.\n", count(t.Edits.Added, "step"), count(t.Edits.LeftOut, "step"))
+	}
 	if t.Property != "" {
 		fmt.Fprintf(b, "\n%s %s: %s\n", o.paint(red, "✗"), t.Property, oneLine(t.Message))
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"exactlyone/choice"
-	"exactlyone/interleave"
 	"exactlyone/internal/wholefile"
 )
 
@@ -31,7 +30,8 @@ type Trace struct {
 	Faults   int      `json:"faults"`
 	Switches int      `json:"switches"`
 	Steps    []Step   `json:"steps"`
-	Need     []string `json:"necessary"` // what cannot be left out
+	Edits    *Edits   `json:"edits,omitempty"` // replays: how the code has changed since
+	Need     []string `json:"necessary"`       // what cannot be left out
 
 	clients, nodes int
 	stores         []string
@@ -93,78 +93,4 @@ func (t *Trace) Choices() choice.Sequence {
 		s = append(s, choice.Choice{Answer: step.Choice, Of: step.Of})
 	}
 	return s
-}
-
-// Replay runs the code of the system for real along a trace, up to and
-// including step until (0: to the end), and returns what happened. Unlike a
-// search it runs each process from start to end in one go, so that a debugger
-// can follow it. If the code now asks for something else than it did when the
-// trace was written, the error wraps [ErrDiverged] and names the first such
-// step. The stop is told the state after the last step; it may be nil.
-func Replay(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, error) {
-	var out *Trace
-	err := guarded(func() (err error) {
-		out, err = replayHere(sys, t, until, stop)
-		return err
-	})
-	return out, err
-}
-
-func replayHere(sys System, t *Trace, until int, stop func(Snapshot)) (*Trace, error) {
-	prepared, err := sys.prepared()
-	if err != nil {
-		return nil, err
-	}
-	if until < 0 || until > len(t.Steps) {
-		return nil, fmt.Errorf("%w: step %d: 1 to %d was expected", ErrUsage, until, len(t.Steps))
-	}
-	if until == 0 {
-		until = len(t.Steps)
-	}
-	tab, err := newTables(prepared, t.Bounds)
-	if err != nil {
-		return nil, err
-	}
-	defer tab.close()
-	replay := &choice.Replay{Sequence: t.Choices()}
-	p := newPerformance(newLive(tab))
-	for len(p.steps) < until && p.broken == 0 {
-		acts := p.enabled()
-		n := len(p.steps)
-		want := t.Steps[n]
-		if len(acts) == 0 {
-			return nil, fmt.Errorf("%w at step %d: the trace goes on with %q, but the execution has ended", ErrDiverged, n+1, want.Label)
-		}
-		i := replay.Choose(len(acts), want.Label)
-		if have := p.w.label(p.v, acts[i]); have != want.Label || want.Of != len(acts) {
-			return nil, p.diverged(n, want, acts)
-		}
-		p.perform(acts[i], i, len(acts))
-	}
-	if len(p.steps) == len(t.Steps) {
-		p.end()
-	}
-	out := p.trace(t)
-	if until == len(t.Steps) && out.Property != t.Property {
-		return nil, fmt.Errorf("%w at its end: the trace breaks %q, the replay %q", ErrDiverged, t.Property, out.Property)
-	}
-	if out.Minimal = t.Minimal && len(p.steps) == len(t.Steps); !out.Minimal {
-		out.Need = nil
-	}
-	if stop != nil {
-		stop(p.snapshot())
-	}
-	return out, p.w.live.end()
-}
-
-// diverged says how a replay left its trace.
-func (p *performance) diverged(n int, want Step, acts []interleave.Action) error {
-	var now []string
-	for _, a := range acts {
-		if len(now) < 8 {
-			now = append(now, fmt.Sprintf("%q", p.w.label(p.v, a)))
-		}
-	}
-	return fmt.Errorf("%w at step %d: the trace chose %q (%d of %d); what can happen now is %v (%d)",
-		ErrDiverged, n+1, want.Label, want.Choice, want.Of, now, len(acts))
 }

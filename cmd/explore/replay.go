@@ -23,8 +23,10 @@ process runs from its start to its end in one go, so a debugger can follow it:
 
   dlv debug ./cmd/explore -- replay key_split.trace.json
 
-It is strict: if the writer now asks for something else than it did, it stops
-there and says where. FILE may be - for standard input.`,
+Steps are found by their labels, so small edits of the writer do no harm: steps
+that it has besides are taken, steps that it has no longer are left out. If that
+does not lead back to the story, it says where it left it. FILE may be - for
+standard input.`,
 		Example: `  explore replay key_split.trace.json
   explore replay key_split.trace.json --until 5   stop there, show what is stored`,
 		Args: oneArg("FILE"),
