@@ -150,6 +150,7 @@ func TestManyRequestsOnOneNode(t *testing.T) {
 	sys := builtin(t, "naive", "")
 	sys.Stateless = false
 	sys.Start = func(*Env) model.Server { return overloaded{} }
+	sys.Properties = []props.Property{props.AtMostOne()}
 	b := Bounds{Clients: 4, Attempts: 20, Crashes: None, LostAnswers: None, Jumps: None}
 	if r := mustRun(t, sys, b, Options{Memory: 20 << 20}); r.Verdict != Inconclusive {
 		t.Errorf("%s", r.Verdict)
