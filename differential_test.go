@@ -12,8 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"exactlyone/choice"
+	"exactlyone/clock"
 	"exactlyone/interleave"
 	"exactlyone/model"
 	"exactlyone/props"
@@ -280,7 +282,7 @@ func TestDifferential(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	programs := *programsFlag
 	if testing.Short() {
-		programs = min(programs, 40) // the race detector makes coroutines slow
+		programs = min(programs, 100) // the race detector makes coroutines slow
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -300,5 +302,33 @@ func TestDifferential(t *testing.T) {
 	t.Log(total)
 	if programs >= 1000 && !t.Failed() {
 		total.check(t)
+	}
+}
+
+// TestProgramsOnce compares programs that a search with other reductions once
+// failed on.
+func TestProgramsOnce(t *testing.T) {
+	taking := &program{ // a jump that was left out before a sleep made the smallest story longer
+		stores: 1, epoch: clock.Epoch, large: true, confined: 1, same: true, opaque: true,
+		key: model.KeyPerAttempt, backoff: time.Second,
+		bounds: Bounds{Clients: 2, Attempts: 1, Nodes: 1, Jumps: 2}, durations: []time.Duration{10 * time.Second},
+		script: []instr{
+			{do: "id"},
+			{do: "id"},
+			{do: "now"},
+			{do: "take", row: "a", val: "me"},
+			{do: "if", val: "!flag", n: 1},
+			{do: "answer", val: "me", n: 200},
+			{do: "sleep", n: 10},
+			{do: "effect", val: "body"},
+		},
+	}
+	taking.makeClients()
+	var count tally
+	if _, err := compareProgram(taking, &count); err != nil {
+		t.Errorf("%v\n%s", err, taking)
+	}
+	if count.unreduced+count.programs != 1 {
+		t.Error("the program was too large to be compared")
 	}
 }
