@@ -85,11 +85,15 @@ func (p *program) dieTogether(d dice, b *Bounds) {
 	}
 }
 
-// lastStep: a minimal violation depends on who made the last step.
+// lastStep: a minimal violation depends on who made the last step. Clients that
+// can be exchanged would hide it.
 func (p *program) lastStep(d dice, b *Bounds) {
 	b.Clients, b.Attempts = 2, d.number(1, 1, 2)
+	p.same, p.confined, p.large = false, avoiding, true
 	p.script = append(append(d.line(), d.line()...), d.line()...)
-	p.confined = avoiding
+	if d.oneIn(2) { // both read before either writes, and one of them writes last
+		p.script = d.lines(instr{do: "read", row: "a", val: "owner"}, instr{do: "own", row: "a", val: "body"}, instr{do: "effect", val: "reg"})
+	}
 }
 
 // snapshotBegun: it matters when a transaction began.
