@@ -57,7 +57,7 @@ func (c *tally) program(p *program, all, plain *facts, tree int) {
 		}
 	}
 	count(&c.merged, plain.states < tree)
-	count(&c.opaque, p.opaque && len(p.clients) > 1)
+	count(&c.opaque, p.symmetric() && len(p.clients) > 1)
 	count(&c.crashed, p.bounds.Crashes > 0 && differs(p, all, func(o *program) { o.bounds.Crashes = 0 }))
 	count(&c.jumped, p.bounds.Jumps > 0 && differs(p, all, func(o *program) { o.bounds.Jumps = 0 }))
 	stored := false

@@ -189,6 +189,10 @@ func TestStuckIsCounted(t *testing.T) {
 			t.Errorf("%s: %s, %v: nobody was counted as stuck", name, r.Verdict, r.Exercised)
 		}
 	}
+	calm.Crashes = 1 // it need not strike; if it does, too few are left to be stuck
+	if r := mustRun(t, locks, calm, Options{}); r.Exercised[counterNames[stuckEnds]] == 0 {
+		t.Errorf("with a crash left: %s, %v: nobody was counted as stuck", r.Verdict, r.Exercised)
+	}
 }
 
 // TestPanickingHandlerIsNamed: a handler that can do nothing else.

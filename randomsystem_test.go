@@ -9,6 +9,7 @@ import (
 	"exactlyone/clock"
 	"exactlyone/model"
 	"exactlyone/props"
+	"exactlyone/retry"
 )
 
 // program is a random program with its clients, its bounds and what is claimed
@@ -19,35 +20,49 @@ type program struct {
 	script    []instr
 	stores    int
 	clients   []model.Client
+	key       model.KeySource
+	backoff   time.Duration
+	policy    string // of the clients, see makeClients; "" if they have none
 	bounds    Bounds // as withDefaults leaves them
 	durations []time.Duration
+	jump      time.Duration // the only jump there is; 0 means any
 	maxDelay  time.Duration
 	props     []props.Property
 	ids       bool // answers name ids
 	remembers bool // it uses the node's memory
 	snapshots bool // transactions do not wait for one another
-	opaque    bool
+	same      bool // clients submit the same operation
+	opaque    bool // it is declared that clients are interchangeable
 	epoch     time.Time
 	amnesia   bool // each request is given a memory of its own
 	large     bool // compare it also if it is too large to follow all executions
-	confined  int  // a number of faults, or serial, see confine; -1 if it keeps its own properties
+	confined  int  // a number of faults, avoiding, or unconfined: see confine
 }
 
 func (p *program) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, level %d, %+v\n", p.seed, p.level, p.bounds)
-	fmt.Fprintf(&b, "durations %v, max delay %v, stateless %t, snapshots %t, opaque %t, ids %t\n", p.durations, p.maxDelay, !p.remembers, p.snapshots, p.opaque, p.ids)
+	fmt.Fprintf(&b, "policy %q, durations %v, jump %v, max delay %v, stateless %t, snapshots %t, opaque %t, ids %t\n", p.policy, p.durations, p.jump, p.maxDelay, !p.remembers, p.snapshots, p.opaque, p.ids)
 	for i, in := range p.script {
 		fmt.Fprintf(&b, "%3d %s\n", i, in)
 	}
 	for i, c := range p.clients {
-		fmt.Fprintf(&b, "client %d: %+v\n", i, c)
+		fmt.Fprintf(&b, "client %d: %+v, key %s, backoff %s\n", i, c.Operation, c.Key, c.Backoff)
 	}
 	for _, c := range p.props {
 		fmt.Fprintf(&b, "property %s: %s\n", c.Name, c.Claim)
 	}
 	return b.String()
 }
+
+// What a program may be confined to, besides a number of faults.
+const (
+	unconfined = -1
+	avoiding   = -2
+)
+
+// symmetric says whether clients may be exchanged.
+func (p *program) symmetric() bool { return p.same && p.opaque && p.policy == "" }
 
 // system is the program as the engine wants it.
 func (p *program) system() *System {
@@ -69,6 +84,7 @@ func (p *program) system() *System {
 				model.Set("owner", "nobody"), model.Set("n", 0), model.Set("until", clock.Epoch))},
 		})
 	}
+	sys.tuning.jump = p.jump
 	if p.snapshots {
 		sys.Backend = openSnapshots
 	}
@@ -88,9 +104,10 @@ func (p *program) effects(c Contents) []model.Effect {
 			all = append(all, model.Effect{ID: fmt.Sprint(r.Int("id")), Body: r.Text("body")})
 		}
 		for _, r := range c.Rows(store, "rows") {
+			until, _ := r["until"].(time.Time)
 			all = append(all, model.Effect{
 				Operation: fmt.Sprint("row ", r.Text("name"), " of ", store),
-				ID:        r.Text("val"), Body: fmt.Sprint(r.Text("owner"), " ", r.Int("n")),
+				ID:        r.Text("val"), Body: fmt.Sprint(r.Text("owner"), " ", clock.Since(until), " ", r.Int("n")),
 			})
 		}
 	}
@@ -111,14 +128,17 @@ func (d dice) one(do, row, val string) []instr { return []instr{{do: do, row: ro
 // newProgram draws the program of a seed. A higher level makes a smaller one.
 func newProgram(seed uint64, level int) *program {
 	d := dice{rand.New(rand.NewPCG(seed, uint64(level)))}
-	p := &program{seed: seed, level: level, stores: 1, epoch: clock.Epoch, large: d.oneIn(2), confined: d.number(-1, -1, -1, -1, 0, 1, 1, serial, serial), ids: d.oneIn(4)}
+	p := &program{
+		seed: seed, level: level, stores: 1, epoch: clock.Epoch, large: d.oneIn(4), ids: d.oneIn(4),
+		confined: d.number(unconfined, unconfined, unconfined, 0, 1, avoiding, avoiding),
+	}
 	if d.oneIn(8) {
 		p.stores = 2
 	}
 	p.drawBounds(d, level)
 	p.remembers = d.oneIn(3) || p.bounds.Duplicates > 0 && d.oneIn(2)
 	p.snapshots = d.oneIn(4)
-	if b := p.bounds; b.Crashes+b.LostAnswers+b.LostRequests+b.Duplicates+b.Jumps+b.CommitFaults > 1 && d.oneIn(3) {
+	if b := p.bounds; b.Crashes+b.LostAnswers+b.LostRequests+b.Duplicates+b.Jumps+b.CommitFaults+b.StoreErrors+b.StatementAnswers+b.Cancels+b.Skews > 1 && d.oneIn(3) {
 		p.confined = 1
 	}
 	p.script = d.script(p.remembers, p.bounds.Jumps > 0 || p.bounds.LostAnswers > 0, level+p.bounds.Clients-1)
@@ -127,16 +147,29 @@ func newProgram(seed uint64, level int) *program {
 			p.script[i].store = 1
 		}
 	}
-	p.drawClients(d)
+	p.key = []model.KeySource{model.KeyNone, model.KeyPerAttempt, model.KeyPerAttempt, model.KeyToolCall}[d.IntN(4)]
+	p.backoff = time.Duration(d.number(0, 0, 1, 10)) * time.Second
+	if d.oneIn(10) {
+		p.policy = d.of("budget", "deadline")
+	}
+	p.same = !d.oneIn(4)
+	p.opaque = p.same || d.oneIn(2)
 	p.props = d.properties()
 	if d.oneIn(5) {
 		p.durations = nil // the ladder
 	} else {
 		p.durations = []time.Duration{time.Duration(d.number(3, 10)) * time.Second}
 	}
+	if d.oneIn(6) {
+		p.jump = time.Duration(d.number(3, 10, 11)) * time.Second
+	}
 	if d.oneIn(2) {
 		p.maxDelay = 5 * time.Second
 	}
+	if level < 2 && d.oneIn(3) {
+		p.theme(d)
+	}
+	p.makeClients()
 	return p
 }
 
@@ -155,6 +188,7 @@ func (p *program) drawBounds(d dice, level int) {
 	}
 	kinds := []*int{
 		&b.Crashes, &b.Crashes, &b.LostAnswers, &b.LostRequests, &b.Duplicates, &b.Duplicates, &b.CommitFaults, &b.Jumps, &b.Jumps, &b.Jumps,
+		&b.StoreErrors, &b.StatementAnswers, &b.Cancels, &b.Cancels, &b.Skews,
 	}
 	first, second := kinds[d.IntN(len(kinds))], kinds[d.IntN(len(kinds))]
 	switch d.IntN(8) {
@@ -184,20 +218,26 @@ func (p *program) drawBounds(d dice, level int) {
 	}
 }
 
-// drawClients draws what clients send: the same, or different operations.
-func (p *program) drawClients(d dice) {
+// makeClients makes clients that send the same, or different operations.
+func (p *program) makeClients() {
 	c := model.Client{
 		Operation: model.Operation{Path: "/p", Body: "body", RunID: "run", ToolUseID: "t"},
-		Key:       []model.KeySource{model.KeyNone, model.KeyPerAttempt, model.KeyPerAttempt, model.KeyToolCall}[d.IntN(4)],
-		Backoff:   time.Duration(d.number(0, 0, 1, 10)) * time.Second,
+		Key:       p.key,
+		Backoff:   p.backoff,
 	}
-	same := !d.oneIn(4)
+	switch p.policy {
+	case "budget": // for one retry, but for none after a time-out
+		c.Policy = func() retry.Policy {
+			return retry.Policy{Budget: retry.NewBudget(retry.BudgetConfig{Tokens: 10, RetryCost: 10, TimeoutCost: 20})}
+		}
+	case "deadline":
+		c.Policy = func() retry.Policy { return retry.Policy{Deadline: 5 * time.Second} }
+	}
 	for i := range p.bounds.Clients {
-		if !same {
+		if !p.same {
 			c.Operation.Name, c.Operation.Body = fmt.Sprint("operation ", i), fmt.Sprint("body", i)
 			c.Operation.ToolUseID = fmt.Sprint("t", i)
 		}
 		p.clients = append(p.clients, c)
 	}
-	p.opaque = same
 }
