@@ -62,7 +62,7 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 				}
 			}
 		case sleepOp:
-			if ns := op.until.UnixNano(); ns <= max(earliest, now(v)) {
+			if ns := op.until.UnixNano(); ns <= max(earliest, now(v)) && !(w.expired(ns) && w.inFlight(v)) {
 				buf = append(buf, action(actClient, c, 0, 0))
 			}
 		default:

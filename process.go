@@ -122,13 +122,14 @@ func (p *clientProcess) Kill() error { return p.tasks.Kill() }
 type actorProcess struct {
 	actor, rounds int
 	begun         int
+	ended         bool
 }
 
 // endless is rounds without end.
 const endless = -1
 
 func (p *actorProcess) Handle(int, any) []interleave.Parked {
-	if p.begun == p.rounds {
+	if p.ended = p.begun == p.rounds; p.ended {
 		return []interleave.Parked{{Result: ok{}}}
 	}
 	if p.rounds != endless {
@@ -137,7 +138,7 @@ func (p *actorProcess) Handle(int, any) []interleave.Parked {
 	return []interleave.Parked{{Op: roundOp{p.actor}}}
 }
 
-func (p *actorProcess) State() string { return fmt.Sprint(p.begun) }
+func (p *actorProcess) State() string { return fmt.Sprint(p.begun, p.ended) }
 func (p *actorProcess) Kill() error   { return nil }
 
 // roundOp asks for a round of a background actor, and round is the event that

@@ -13,39 +13,9 @@ type Builtin struct {
 	Name  string
 	About string // one line
 	make  func(env *Env) model.Server
-	// durations of the writer, see System.Durations
-	durations []time.Duration
-	noKey     bool
-}
-
-// lease is how long a claim of the built-in key_atomic writers stands.
-const lease = 30 * time.Second
-
-// Builtins are the writers that come with the toolkit, the simplest first.
-var Builtins = []Builtin{
-	{
-		Name: "naive", About: "inserts a report for every request and answers; ignores the key",
-		make:  func(env *Env) model.Server { return model.Naive{Store: env.Store("db")} },
-		noKey: true,
-	},
-	{
-		Name: "key_split", About: "looks the key up, files the report in one transaction, registers the key in another",
-		make: func(env *Env) model.Server { return model.KeySplit{Store: env.Store("db")} },
-	},
-	{
-		Name: "key_atomic", About: "claims the key with lease and fence; files the report and marks the key done if the claim stands",
-		make:      func(env *Env) model.Server { return keyAtomic(env, false) },
-		durations: []time.Duration{lease},
-	},
-	{
-		Name: "key_atomic_nofence", About: "key_atomic without looking whether the claim still stands",
-		make:      func(env *Env) model.Server { return keyAtomic(env, true) },
-		durations: []time.Duration{lease},
-	},
-}
-
-func keyAtomic(env *Env, noFence bool) model.Server {
-	return model.KeyAtomic{Store: env.Store("db"), Clock: env.Clock(), Lease: lease, NoFence: noFence, Note: env.Note}
+	// adjust makes of the system of most writers its own; nil means nothing.
+	adjust func(s *System)
+	noKey  bool
 }
 
 // NewBuiltin is the built-in writer of that name, with clients who derive their
@@ -82,7 +52,7 @@ func (b Builtin) DefaultKey() model.KeySource {
 // System is the writer with its store and clients who all submit the same
 // report, deriving their keys from key.
 func (b Builtin) System(key model.KeySource) System {
-	return System{
+	s := System{
 		Name:   b.Name,
 		Stores: []Store{{Name: "db", Tables: model.ReportTables}},
 		Start:  b.make,
@@ -93,16 +63,20 @@ func (b Builtin) System(key model.KeySource) System {
 					RunID: "run-1", ToolUseID: "call-1", Module: "auth", Title: "Login fails",
 					OtherTitle: "Cannot log in",
 				},
-				Key:     key,
-				Backoff: 100 * time.Millisecond,
+				Key:        key,
+				Backoff:    100 * time.Millisecond,
+				MaxBackoff: 10 * time.Second,
 			}
 		},
 		Effects:   ReportEffects,
 		ID:        model.CreatedID,
-		Durations: b.durations,
 		Stateless: true,
 		OpaqueIDs: true,
 	}
+	if b.adjust != nil {
+		b.adjust(&s)
+	}
+	return s
 }
 
 // ReportEffects reads the rows of the table reports in the store db.

@@ -13,7 +13,8 @@ import (
 // fence, a number that grows with each claim, then stops it from committing.
 //
 // Without its fence it is flawed: an overtaken owner that was only slow files
-// a second report.
+// a second report. With a lease shorter than its work two requests overtake each
+// other for ever, and nobody finishes, unless its lease is renewed: see [Claims].
 type KeyAtomic struct {
 	Store   Store
 	Clock   clock.Clock
@@ -21,6 +22,21 @@ type KeyAtomic struct {
 	Work    time.Duration     // how long the work between claim and report takes; 0 means none
 	NoFence bool              // finish without looking whether the claim still stands
 	Note    func(what string) // told of a takeover and of a fenced-out owner; nil means nobody
+
+	// Partner is called between claim and report; nil means nobody. It is handed
+	// the key. If the call fails, the error is the answer: with StoreErrors it is
+	// stored and replayed for ever, else the claim is freed and the next attempt
+	// may succeed.
+	Partner     Transport
+	StoreErrors bool
+
+	// Retention is for how long a finished key is kept at least; 0 means for ever.
+	// Who sweeps is a [Sweeper].
+	Retention time.Duration
+
+	// Held is where the claims of this process are noted while they are worked
+	// on, for a renewer; nil means nowhere.
+	Held *Claims
 }
 
 // Handle files the report at most once for each key.
@@ -32,10 +48,34 @@ func (w KeyAtomic) Handle(ctx context.Context, req Request) Answer {
 	if !claimed {
 		return answer
 	}
+	if w.Held != nil {
+		w.Held.add(req.Key, fence)
+		defer w.Held.remove(req.Key, fence)
+	}
 	if w.Work > 0 && w.Clock.Sleep(ctx, w.Work) != nil {
 		return answerStoreError
 	}
+	if w.Partner != nil {
+		call := Request{Method: "POST", Path: "/charges", Key: req.Key, Body: req.Body}
+		if _, err := w.Partner.Send(ctx, call); err != nil {
+			return w.failed(ctx, req, fence)
+		}
+	}
 	return w.finish(ctx, req, fence)
+}
+
+// failed ends a claim whose work has failed.
+func (w KeyAtomic) failed(ctx context.Context, req Request, fence int64) Answer {
+	mine := []Cond{Eq("key", req.Key), Eq("status", InProgress), Eq("fence", fence)}
+	end := Update("keys", Set("lease", w.Clock.Now().Add(-time.Millisecond))).If(mine...)
+	if w.StoreErrors {
+		end = Update("keys", Set("status", done), Set("lease", nil),
+			Set("answer_status", answerPartner.Status), Set("answer_body", answerPartner.Body)).If(mine...)
+	}
+	if _, err := w.Store.Do(ctx, end); err != nil {
+		return answerStoreError
+	}
+	return answerPartner
 }
 
 // claim takes the key. If it is not to be had, the answer says why: replayed,
@@ -63,7 +103,7 @@ func (w KeyAtomic) claimIn(ctx context.Context, tx Tx, req Request) (fence int64
 	}
 	if len(found.Rows) == 0 {
 		_, err := tx.Do(ctx, Insert("keys",
-			Set("key", req.Key), Set("fingerprint", req.Fingerprint()), Set("status", inProgress),
+			Set("key", req.Key), Set("fingerprint", req.Fingerprint()), Set("status", InProgress),
 			Set("fence", 1), Set("lease", w.Clock.Now().Add(w.Lease))))
 		return 1, answerStoreError, err == nil
 	}
@@ -98,11 +138,15 @@ func (w KeyAtomic) finish(ctx context.Context, req Request, fence int64) Answer 
 		return answerStoreError
 	}
 	answer := Created(res.ID)
+	var kept any // until when
+	if w.Retention > 0 {
+		kept = w.Clock.Now().Add(w.Retention)
+	}
 	mark := Update("keys",
-		Set("status", done), Set("lease", nil),
+		Set("status", done), Set("lease", kept),
 		Set("answer_status", answer.Status), Set("answer_body", answer.Body)).If(Eq("key", req.Key))
 	if !w.NoFence {
-		mark = mark.If(Eq("status", inProgress), Eq("fence", fence))
+		mark = mark.If(Eq("status", InProgress), Eq("fence", fence))
 	}
 	marked, err := tx.Do(ctx, mark)
 	if err != nil {

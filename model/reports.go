@@ -27,9 +27,10 @@ var ReportTables = Schema{
 	},
 }
 
-// States of a row in keys.
+// InProgress is the status of a key that somebody has claimed, done that of one
+// whose report is filed.
 const (
-	inProgress = "in_progress"
+	InProgress = "in_progress"
 	done       = "done"
 )
 
@@ -54,6 +55,7 @@ var (
 	answerNoKey      = Answer{Status: 400, Body: `{"error":"Idempotency-Key is missing"}`}
 	answerOtherBody  = Answer{Status: 422, Body: `{"error":"Idempotency-Key was used for another request"}`}
 	answerRunning    = Answer{Status: 409, Body: `{"error":"a request with this Idempotency-Key is running"}`}
+	answerPartner    = Answer{Status: 502, Body: `{"error":"the partner cannot be reached"}`}
 	answerStoreError = Answer{Status: 503, Body: `{"error":"try again"}`}
 )
 

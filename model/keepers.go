@@ -1,0 +1,67 @@
+package model
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"exactlyone/clock"
+)
+
+// Sweeper deletes keys that need be kept no longer: finished ones after their
+// retention. With Claims it also deletes claims whose lease ran out. That is
+// flawed: the next claim of such a key has the first fence again, and the owner
+// that was only slow passes it.
+type Sweeper struct {
+	Store  Store
+	Clock  clock.Clock
+	Claims bool
+}
+
+// Sweep is one round.
+func (w Sweeper) Sweep(ctx context.Context) {
+	old := Delete("keys", Where("lease", "<", w.Clock.Now()))
+	if !w.Claims {
+		old.Where = append(old.Where, Eq("status", done))
+	}
+	_, _ = w.Store.Do(ctx, old)
+}
+
+// Claims are what one process holds, by key: the fence of each.
+type Claims struct{ fences map[string]int64 }
+
+// NewClaims holds nothing.
+func NewClaims() *Claims { return &Claims{fences: map[string]int64{}} }
+
+func (c *Claims) add(key string, fence int64) { c.fences[key] = fence }
+
+func (c *Claims) remove(key string, fence int64) {
+	if c.fences[key] == fence {
+		delete(c.fences, key)
+	}
+}
+
+// Renewer makes leases last as long as the work for which they were taken, while
+// the process lives. With All it renews every claim that it finds in the store.
+// That is flawed: a claim whose owner died is renewed for ever.
+type Renewer struct {
+	Store Store
+	Clock clock.Clock
+	Lease time.Duration
+	Held  *Claims
+	All   bool
+}
+
+// Renew is one round.
+func (w Renewer) Renew(ctx context.Context) {
+	until := w.Clock.Now().Add(w.Lease)
+	if w.All {
+		_, _ = w.Store.Do(ctx, Update("keys", Set("lease", until)).If(Eq("status", InProgress)))
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.Held.fences)) {
+		mine := []Cond{Eq("key", key), Eq("status", InProgress), Eq("fence", w.Held.fences[key])}
+		_, _ = w.Store.Do(ctx, Update("keys", Set("lease", until)).If(mine...))
+	}
+}
