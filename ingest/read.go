@@ -64,7 +64,7 @@ type output struct {
 
 // read tells the format and runs its reader.
 func (o *output) read(r io.Reader) error {
-	in, err := decode(r)
+	in, known, err := decode(r)
 	if err != nil {
 		return err
 	}
@@ -78,10 +78,13 @@ func (o *output) read(r io.Reader) error {
 	}
 	o.sum.Format = format
 	switch format {
-	case GoTest:
+	case JUnit:
+		return readJUnit(in, known, o)
+	case TAP:
+		return readTAP(in, o)
+	default:
 		return readGoTest(in, o)
 	}
-	return &Error{Kind: KindNotAReport, Text: string(format)}
 }
 
 // emit hands one record to the sink.
@@ -90,15 +93,19 @@ func (o *output) emit(r Record) error {
 	return o.sink(r)
 }
 
-// warn raises a warning met in a line; 0 is a warning about the whole.
-func (o *output) warn(kind WarningKind, line int64) {
+// warn raises a warning met in a line.
+func (o *output) warn(kind WarningKind, line int64) { o.warnTimes(kind, 1, line) }
+
+// warnTimes raises a warning several times, the first of them in a line; 0 if it is about the
+// whole.
+func (o *output) warnTimes(kind WarningKind, times, line int64) {
 	for i := range o.warnings {
 		if o.warnings[i].Kind == kind {
-			o.warnings[i].Count++
+			o.warnings[i].Count += times
 			return
 		}
 	}
-	o.warnings = append(o.warnings, Warning{Kind: kind, Count: 1, Line: line})
+	o.warnings = append(o.warnings, Warning{Kind: kind, Count: times, Line: line})
 }
 
 // suiteFailed notes a suite that no failing test explains.

@@ -9,34 +9,39 @@ import (
 	"unicode/utf8"
 )
 
-// decode returns the content of r as UTF-8, without its byte order mark. UTF-16 is told by its
-// mark, or by the way "<" or "{" stands at the start. Other encodings are for the reader of a
-// format to tell: XML names them.
-func decode(r io.Reader) (*bufio.Reader, error) {
-	in := bufio.NewReaderSize(r, window)
+// decode returns the content of r as UTF-8, without its byte order mark, and whether it is
+// known to be that. UTF-16 is told by its mark, or by the way "<" or "{" stands at the start.
+// Other encodings are for the reader of a format to tell: XML names them.
+func decode(r io.Reader) (in *bufio.Reader, known bool, err error) {
+	in = bufio.NewReaderSize(r, window)
 	head, err := in.Peek(4)
 	if err != nil && err != io.EOF {
-		return nil, err
+		return nil, false, err
+	}
+	fromUTF16 := func(order binary.ByteOrder, mark int) (*bufio.Reader, bool, error) {
+		in.Discard(mark) // was peeked
+		return bufio.NewReaderSize(&utf16Reader{in: in, order: order}, window), true, nil
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		_, err = in.Discard(3)
-		return in, err
+		in.Discard(3)
+		return in, true, nil
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):
-		return nil, &Error{Kind: KindEncoding, Text: "UTF-32 is not read; convert the report to UTF-8"}
+		return nil, false, &Error{Kind: KindEncoding, Text: "UTF-32 is not read; convert the report to UTF-8"}
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
-		in.Discard(2)
-		return bufio.NewReaderSize(&utf16Reader{in: in, order: binary.LittleEndian}, window), nil
+		return fromUTF16(binary.LittleEndian, 2)
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
-		in.Discard(2)
-		return bufio.NewReaderSize(&utf16Reader{in: in, order: binary.BigEndian}, window), nil
-	case len(head) == 4 && (head[0] == '<' || head[0] == '{') && head[1] == 0 && head[2] != 0 && head[3] == 0:
-		return bufio.NewReaderSize(&utf16Reader{in: in, order: binary.LittleEndian}, window), nil
-	case len(head) == 4 && head[0] == 0 && (head[1] == '<' || head[1] == '{') && head[2] == 0 && head[3] != 0:
-		return bufio.NewReaderSize(&utf16Reader{in: in, order: binary.BigEndian}, window), nil
+		return fromUTF16(binary.BigEndian, 2)
+	case len(head) == 4 && opens(head[0]) && head[1] == 0 && head[2] != 0 && head[3] == 0:
+		return fromUTF16(binary.LittleEndian, 0)
+	case len(head) == 4 && head[0] == 0 && opens(head[1]) && head[2] == 0 && head[3] != 0:
+		return fromUTF16(binary.BigEndian, 0)
 	}
-	return in, nil
+	return in, false, nil
 }
+
+// opens reports whether c may be the first character of XML or JSON.
+func opens(c byte) bool { return c == '<' || c == '{' }
 
 // utf16Reader turns UTF-16 into UTF-8. Half a surrogate pair, and a last odd byte, become
 // U+FFFD.
