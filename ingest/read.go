@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bufio"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ const window = 256 << 10
 //
 // A report that cannot be read gives a Summary with Failed set and the same *Error as the
 // error. Nothing of it counts then, although records may have been handed to sink before the
-// fault was met: a caller that stores records must roll them back. Any other error is one
-// that sink or r returned, and nothing counts either. After a nil error, records of sessions
+// fault was met: a caller that stores records must roll them back. Any other error comes from
+// sink, and is returned as it is, or from r; nothing counts either. After a nil error, records of sessions
 // that the Summary calls Cached must not be counted as runs.
 //
 // Read holds no document in memory. It keeps 8 bytes for each testcase of a JUnit, TAP or
@@ -31,6 +32,9 @@ func Read(r io.Reader, name string, sink func(Record) error) (Summary, error) {
 	out.sum.Warnings = out.warnings.sorted()
 	if err == nil {
 		return out.sum, nil
+	}
+	if out.refused != nil {
+		return out.sum, out.refused
 	}
 	if damaged, text := damage(err); damaged != "" {
 		err = &Error{Kind: damaged, Text: text}
@@ -46,10 +50,11 @@ func Read(r io.Reader, name string, sink func(Record) error) (Summary, error) {
 
 // damage tells whether err is about compressed data that is cut or broken.
 func damage(err error) (ErrorKind, string) {
+	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return KindTruncated, "the compressed data ends early"
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader):
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
 		return KindEncoding, "the compressed data is damaged: " + err.Error()
 	}
 	return "", ""
@@ -60,6 +65,7 @@ type output struct {
 	sum      Summary
 	sink     func(Record) error
 	warnings warnings
+	refused  error // of sink
 }
 
 // read tells the format and runs its reader.
@@ -82,6 +88,8 @@ func (o *output) read(r io.Reader) error {
 		return readJUnit(in, known, o)
 	case TAP:
 		return readTAP(in, o)
+	case CTRF:
+		return readCTRF(in, o)
 	default:
 		return readGoTest(in, o)
 	}
@@ -90,7 +98,8 @@ func (o *output) read(r io.Reader) error {
 // emit hands one record to the sink.
 func (o *output) emit(r Record) error {
 	o.sum.Records++
-	return o.sink(r)
+	o.refused = o.sink(r)
+	return o.refused
 }
 
 // warn raises a warning met in a line.
