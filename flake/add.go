@@ -1,9 +1,6 @@
 package flake
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -67,7 +64,7 @@ func JoinLabels(labels []string) (string, error) {
 // errKnown rolls a transaction back because the report is there already.
 var errKnown = errors.New("the report is known")
 
-// Ingest reads a report, which may be gzipped, and stores what it counts. The same
+// Ingest reads a report, as ingest.Open gives it, and stores what it counts. The same
 // content with the same RunID counts once, whoever gives it how often. A report that
 // cannot be read gives an *ingest.Error, and nothing of it counts.
 func (s *Store) Ingest(ctx context.Context, r io.Reader, name string, g Gathering) (Ingested, error) {
@@ -77,10 +74,6 @@ func (s *Store) Ingest(ctx context.Context, r io.Reader, name string, g Gatherin
 	}
 	if g.How == "" {
 		g.How = Imported
-	}
-	r, err = inflate(r)
-	if err != nil {
-		return Ingested{}, fmt.Errorf("flake: reading %s: %w", name, err)
 	}
 	a := &adder{ctx: ctx, labels: labels, run: -1, tests: map[ingest.Test]int64{}}
 	hash := sha256.New()
@@ -105,19 +98,6 @@ func (s *Store) Ingest(ctx context.Context, r io.Reader, name string, g Gatherin
 		err = fmt.Errorf("flake: storing %s: %w", name, err)
 	}
 	return a.out, err
-}
-
-// inflate reads what is gzipped as what it holds, so that the hash is of that.
-func inflate(r io.Reader) (io.Reader, error) {
-	in := bufio.NewReader(r)
-	head, err := in.Peek(2)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return in, nil
-	}
-	return gzip.NewReader(in)
 }
 
 // adder adds the records of one report in one transaction.

@@ -28,7 +28,7 @@ func (a *analysis) report() *Report {
 	}
 	adjust(r.Tests)
 	slices.SortStableFunc(r.Tests, func(x, y Test) int {
-		return cmp.Or(cmp.Compare(y.Lower, x.Lower), cmp.Compare(y.Rate, x.Rate), cmp.Compare(y.Upper, x.Upper),
+		return cmp.Or(cmp.Compare(x.silent(), y.silent()), cmp.Compare(y.Lower, x.Lower), cmp.Compare(y.Rate, x.Rate), cmp.Compare(y.Upper, x.Upper),
 			cmp.Compare(x.Suite, y.Suite), cmp.Compare(x.Class, y.Class), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Labels, y.Labels))
 	})
 	r.Suites = a.suiteChances(r.Tests, b)
@@ -72,6 +72,14 @@ func (a *analysis) test(t *tally, b *bounder) Test {
 	x.Dependence = t.dependence()
 	x.Messages = a.masked(t)
 	return x
+}
+
+// silent is 1 for a test that tells nothing, which is ranked last.
+func (t *Test) silent() int {
+	if t.Runs+t.Unfinished == 0 {
+		return 1
+	}
+	return 0
 }
 
 func verdict(t Test) Verdict {
@@ -255,7 +263,7 @@ func (a *analysis) assumes(r *Report) []string {
 		list = append(list, fmt.Sprintf("%s: n was fixed beforehand and is reached, bounds are Clopper-Pearson, one-sided", tests(planned)))
 	}
 	if unplanned > 0 {
-		list = append(list, fmt.Sprintf("%s: n was not fixed beforehand, bounds hold at every n at once (confidence sequence, prior Beta(1, 1/%v), fixed when the store was made)", tests(unplanned), r.PriorRate))
+		list = append(list, fmt.Sprintf("%s: n was not fixed beforehand, bounds hold at every n at once (confidence sequence, prior Beta(1, %.6g), fixed when the store was made)", tests(unplanned), 1/r.PriorRate))
 	}
 	if unclear > 0 {
 		list = append(list, fmt.Sprintf("%s: a report cannot tell repeats from retries, bounds are the worse of both readings", tests(unclear)))

@@ -11,7 +11,7 @@ var masks = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`), ""},
+	{regexp.MustCompile(`[\x1b\x{fffd}]\[[0-9;]*[A-Za-z]`), ""},
 	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
 	{regexp.MustCompile(`(?i)\b[a-z]:\\[\w.\\-]+`), "<path>"},
 	{regexp.MustCompile(`(^|[\s"'(=\[,])(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]+`), "$1<path>"},

@@ -95,8 +95,12 @@ func (r *Report) shown(o TextOptions) []Test {
 
 // restLine sums up the tests that are not shown.
 func restLine(rest []Test) string {
-	least, upper, failed := -1, 0.0, 0
+	least, upper, failed, silent := -1, 0.0, 0, 0
 	for _, t := range rest {
+		if t.silent() > 0 {
+			silent++
+			continue
+		}
 		if least < 0 || t.Runs < least {
 			least = t.Runs
 		}
@@ -105,11 +109,18 @@ func restLine(rest []Test) string {
 			failed++
 		}
 	}
-	what := "never failed"
-	if failed > 0 {
-		what = fmt.Sprintf("are not shown, of which %d failed", failed)
+	var lines []string
+	if n := len(rest) - silent; n > 0 {
+		what := "never failed"
+		if failed > 0 {
+			what = fmt.Sprintf("are not shown, of which %d failed", failed)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s or more each, so each fails in at most %s of its runs", tests(n), what, times(least, "run"), stats.PercentUp(upper)))
 	}
-	return fmt.Sprintf("%s %s: %s or more each, so each fails in at most %s of its runs", tests(len(rest)), what, times(least, "run"), stats.PercentUp(upper))
+	if silent > 0 {
+		lines = append(lines, fmt.Sprintf("%s never ran to an end: skipped or cached", tests(silent)))
+	}
+	return strings.Join(lines, "; ")
 }
 
 // text is a report being written; the first error ends it.

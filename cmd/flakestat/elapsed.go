@@ -3,11 +3,35 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 )
 
 // now is the time of the runs that a command stores, unless --time says it.
 func now() time.Time { return time.Now().UTC() }
+
+// moment reads a time: RFC 3339, a date (midnight UTC), or a duration before now such
+// as 48h or 14d. Empty text is the zero time.
+func moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 1e6 {
+			return now().AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now().Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("--%s %q: a time such as 2026-01-31T12:00:00Z, 2026-01-31, 48h or 14d was expected", flag, text)
+}
 
 // progress shows how far a command has got, on a terminal, from the second second on.
 type progress struct {

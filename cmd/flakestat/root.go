@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,12 +49,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		_, _ = fmt.Fprintln(stderr, "flakestat: interrupted")
 		return exitUnknown
 	}
+	_, _ = fmt.Fprintf(stderr, "flakestat: %s\n", trimmed(err))
+	return exitUsage
+}
+
+// trimmed is the text of an error without the names of our packages.
+func trimmed(err error) string {
 	text := err.Error()
 	for _, prefix := range []string{"flake: ", "ingest: ", "stats: "} {
-		text = strings.TrimPrefix(text, prefix)
+		text = strings.ReplaceAll(text, prefix, "")
 	}
-	_, _ = fmt.Fprintf(stderr, "flakestat: %s\n", text)
-	return exitUsage
+	return strings.ReplaceAll(text, "\n", "; ")
 }
 
 func newRoot() *cobra.Command {
@@ -75,7 +81,7 @@ Exit status: 0 all is well, 1 a test fails more often than report --target allow
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newBound(), newPlan())
+	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed())
 	return root
 }
 
@@ -109,6 +115,31 @@ func formatFlag(cmd *cobra.Command, format *string, allowed ...string) {
 // complete offers values for a flag on the shell.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// storeFlag adds --store.
+func storeFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "store", ".flakestat.db", "file that keeps the runs")
+}
+
+// revision is the one given or, from git, that of the working directory.
+func revision(cmd *cobra.Command, given string) string {
+	if cmd.Flags().Changed("rev") {
+		return given
+	}
+	out, err := exec.CommandContext(cmd.Context(), "git", "rev-parse", "--verify", "--quiet", "HEAD").Output()
+	if err != nil {
+		return "" // no git, or no commit: the revision is unknown
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// plural is "1 run" or "2 runs".
+func plural[N int | int64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // confidenceFlag adds --confidence.
