@@ -66,7 +66,7 @@ func (a *analysis) test(t *tally, b *bounder) Test {
 	}
 	x.Bounds = bounds(lower, upper)
 	x.Verdict = verdict(x)
-	if a.config.Target > 0 {
+	if a.config.Target > 0 && x.silent() == 0 {
 		x.OnRate = onTarget(x, a.config.Target)
 	}
 	x.Dependence = t.dependence()

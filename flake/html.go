@@ -95,7 +95,7 @@ func bar(t Test) template.HTML {
 func ticks() template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="bar" viewBox="0 0 %d 16" aria-hidden="true">`, barWidth+8)
-	for i, label := range []string{"0.01 %", "0.1 %", "1 %", "10 %", "100 %"} {
+	for i, label := range []string{"0.01%", "0.1%", "1%", "10%", "100%"} {
 		anchor := []string{"start", "middle", "middle", "middle", "end"}[i]
 		fmt.Fprintf(&b, `<text x="%s" y="12" text-anchor="%s">%s</text>`, coordinate(4+float64(i)*barWidth/decades), anchor, label)
 	}
@@ -105,8 +105,11 @@ func ticks() template.HTML {
 
 // class is the colour of a test.
 func class(t Test) string {
-	if t.Failures > 0 {
+	switch {
+	case t.Failures > 0:
 		return "bad"
+	case t.Runs == 0:
+		return "none"
 	}
 	return "good"
 }

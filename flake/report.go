@@ -80,7 +80,7 @@ type Test struct {
 	Identity
 	Display string  `json:"display"` // the identity as shown, and as "fixed" takes it
 	Verdict Verdict `json:"verdict"`
-	OnRate  Verdict `json:"on_target,omitempty"` // too flaky, certified or undecided
+	OnRate  Verdict `json:"on_target,omitempty"` // too flaky, certified or undecided; empty if it never ran
 
 	Runs     int     `json:"runs"`     // first attempts that ended in pass or fail
 	Failures int     `json:"failures"` // of them
