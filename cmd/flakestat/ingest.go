@@ -185,6 +185,9 @@ func (in *intake) all(sources []ingest.Source) error {
 func (in *intake) one(source ingest.Source, g flake.Gathering) (stored, error) {
 	s := stored{File: source.Path}
 	r, err := ingest.Open(source.Path, &interruptible{ctx: in.cmd.Context(), from: in.cmd.InOrStdin()})
+	if in.cmd.Context().Err() != nil {
+		return s, in.cmd.Context().Err()
+	}
 	if err != nil {
 		return in.failed(s, err), nil
 	}
