@@ -213,6 +213,7 @@ func (a *analysis) endRun(i int) {
 	failing := 0 // tests that failed for a reason of their own
 	for _, t := range a.touched {
 		t.endRun(from, len(a.runs))
+		from.ran = from.ran || t.now.seen
 		if t.now.fails > 0 {
 			from.failed = true
 			if !t.now.childFailed {
@@ -302,7 +303,7 @@ func (a *analysis) loadSuites(ctx context.Context, tx *sql.Tx) error {
 	suites := map[[2]string]int{}
 	err := loadCounted(ctx, tx, `SELECT run, suite, reason, 1 FROM suite_failure ORDER BY suite, reason, run`, func(id int64, suite, reason string, _ int) {
 		r := byID[id]
-		if r == nil {
+		if r == nil || a.config.Filter.Match != nil { // it says nothing of the tests chosen
 			return
 		}
 		r.suiteFailed = true

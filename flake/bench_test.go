@@ -75,13 +75,14 @@ func BenchmarkWrite(b *testing.B) {
 // BenchmarkIngest stores a report of a thousand tests.
 func BenchmarkIngest(b *testing.B) {
 	s := newStore(b)
-	text := "TAP version 13\n1..1000\n"
+	var text strings.Builder
+	text.WriteString("TAP version 13\n1..1000\n")
 	for j := range 1000 {
-		text += fmt.Sprintf("ok %d - test %d\n", j+1, j)
+		fmt.Fprintf(&text, "ok %d - test %d\n", j+1, j)
 	}
 	n := 0
 	for b.Loop() {
 		n++
-		add(b, s, text, Gathering{Time: at(n), RunID: fmt.Sprint(n)})
+		add(b, s, text.String(), Gathering{Time: at(n), RunID: fmt.Sprint(n)})
 	}
 }

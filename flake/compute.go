@@ -201,6 +201,9 @@ func (a *analysis) suiteChances(tests []Test, b *bounder) []Suite {
 		return byLabels[labels]
 	}
 	for i := range a.runs {
+		if !a.runs[i].ran && !a.runs[i].suiteFailed {
+			continue
+		}
 		s := get(a.runs[i].labels)
 		s.Runs++
 		if a.runs[i].failed || a.runs[i].suiteFailed {

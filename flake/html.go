@@ -27,6 +27,7 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"bar":     bar,
 	"ticks":   ticks,
 	"words":   func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+	"hiding":  Suite.hiding,
 	"next":    func(i int) int { return i + 1 },
 }).Parse(pageText))
 

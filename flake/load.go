@@ -18,16 +18,16 @@ type Filter struct {
 
 // run is one report of the store.
 type run struct {
-	id                           int64
-	name, format, runID          string
-	revision, labels             string
-	time                         int64
-	how                          How
-	planned                      int
-	unclear                      bool
-	sessions                     []session
-	counts                       bool // the filter takes it
-	failed, suiteFailed, nothing bool // a first attempt failed; a suite did; nothing ran
+	id                       int64
+	name, format, runID      string
+	revision, labels         string
+	time                     int64
+	how                      How
+	planned                  int
+	unclear                  bool
+	sessions                 []session
+	counts                   bool // the filter takes it
+	ran, failed, suiteFailed bool // a test did that counts; a first attempt failed; a suite did
 }
 
 type session struct{ cached, mayBeRetry bool }

@@ -26,19 +26,19 @@ func (r *Report) WriteMarkdown(w io.Writer, o TextOptions) error {
 		t.markdownDetails(&shown[i])
 	}
 	for _, s := range r.Suites {
-		t.printf("**A run of all %s", tests(s.Tests))
+		t.printf("**A run of %s", tests(s.Tests))
 		if s.Labels != "" {
 			t.printf(" (%s)", escape(s.Labels))
 		}
-		t.printf(" fails with chance %s**, if tests fail independently. Seen: %d of %s failed, at least %s, at most %s.\n\n",
-			stats.Percent(s.Chance), s.Failed, times(s.Runs, "run"), s.Observed.LowerShown, s.Observed.UpperShown)
-		for _, h := range s.Retries {
+		t.printf(" fails with an estimated chance of %s**, if tests fail independently. Seen: %d of %s had a failure, at least %s, at most %s.\n\n",
+			stats.Percent(s.Chance), s.Failed, times(s.Runs, "report"), s.Observed.LowerShown, s.Observed.UpperShown)
+		for _, h := range s.hiding() {
 			t.printf("- %s: %s, hides %s\n", retriesUpTo(h.Retries), stats.Percent(h.Chance), stats.Percent(h.Hidden))
 		}
 		t.printf("\n")
 	}
 	for _, s := range r.SuiteFailure {
-		t.printf("- suite %s failed: %s, in %s\n", escape(s.Suite), s.Reason, times(s.Runs, "run"))
+		t.printf("- suite %s failed: %s, in %s\n", escape(s.Suite), s.Reason, times(s.Runs, "report"))
 	}
 	for _, x := range r.Warnings {
 		t.printf("- warning: %s, in %s\n", strings.ReplaceAll(x.Kind, "_", " "), times(x.Reports, "report"))

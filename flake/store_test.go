@@ -29,12 +29,13 @@ func at(i int) time.Time { return time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC) }
 
 // tap is a report with a point for each outcome: "ok a, not ok b, …".
 func tap(points ...string) string {
-	text := fmt.Sprintf("TAP version 13\n1..%d\n", len(points))
+	var text strings.Builder
+	fmt.Fprintf(&text, "TAP version 13\n1..%d\n", len(points))
 	for i, p := range points {
 		result, name, _ := strings.Cut(p, ":")
-		text += fmt.Sprintf("%s %d - %s\n", result, i+1, name)
+		fmt.Fprintf(&text, "%s %d - %s\n", result, i+1, name)
 	}
-	return text
+	return text.String()
 }
 
 func add(t testing.TB, s *Store, report string, g Gathering) Ingested {

@@ -43,7 +43,7 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 		t.suite(s)
 	}
 	for _, s := range r.SuiteFailure {
-		t.printf("suite failed  %s: %s, in %s\n", s.Suite, s.Reason, times(s.Runs, "run"))
+		t.printf("suite failed  %s: %s, in %s\n", s.Suite, s.Reason, times(s.Runs, "report"))
 	}
 	for _, x := range r.Warnings {
 		t.printf("warning       %s, in %s\n", strings.ReplaceAll(x.Kind, "_", " "), times(x.Reports, "report"))
@@ -56,7 +56,7 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 
 // headline says what was read.
 func (r *Report) headline() string {
-	line := fmt.Sprintf("%s of %s; bounds hold with confidence %s each", times(len(r.Runs), "run"), tests(len(r.Tests)), level(r.Confidence))
+	line := fmt.Sprintf("%s on %s; bounds hold with confidence %s each", times(len(r.Runs), "report"), tests(len(r.Tests)), level(r.Confidence))
 	if r.Target > 0 {
 		n := map[Verdict]int{}
 		for _, t := range r.Tests {
@@ -253,15 +253,23 @@ func (t *text) suite(s Suite) {
 	if s.Labels != "" {
 		of = " [" + printable(s.Labels) + "]"
 	}
-	t.printf("a run of all %s%s fails with chance %s: 1 minus the product of the pass rates, if tests fail independently\n", tests(s.Tests), of, stats.Percent(s.Chance))
-	t.printf("  seen: %d of %s failed, so at least %s, at most %s (at every n)\n", s.Failed, times(s.Runs, "run"), s.Observed.LowerShown, s.Observed.UpperShown)
-	for _, h := range s.Retries {
+	t.printf("a run of %s%s fails with an estimated chance of %s: 1 minus the product of the pass rates, if tests fail independently\n", tests(s.Tests), of, stats.Percent(s.Chance))
+	t.printf("  seen: %d of %s had a failure, so at least %s, at most %s (at every n)\n", s.Failed, times(s.Runs, "report"), s.Observed.LowerShown, s.Observed.UpperShown)
+	for _, h := range s.hiding() {
 		t.printf("  %s of what fails: %s, hides %s\n", retriesUpTo(h.Retries), stats.Percent(h.Chance), stats.Percent(h.Hidden))
 	}
 	if s.RetriesSeen > 0 {
 		t.printf("  this takes a retry to fail as often as a first attempt; of the retries seen %d of %d failed\n", s.RetryFailures, s.RetriesSeen)
 	}
 	t.printf("\n")
+}
+
+// hiding are the retries, if there is anything to hide.
+func (s Suite) hiding() []Hidden {
+	if s.Chance == 0 {
+		return nil
+	}
+	return s.Retries
 }
 
 func retriesUpTo(n int) string {

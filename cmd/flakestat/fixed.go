@@ -19,7 +19,7 @@ store. TEST is the test as a report shows it, or its name alone if no other has 
   flakestat fixed 'example.test/shop/cart > TestTotals/two_items'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("fixed: one TEST was expected, found %d arguments; see %s --help", len(args), cmd.CommandPath())
+				return fmt.Errorf("one TEST was expected, found %d arguments; see %s --help", len(args), cmd.CommandPath())
 			}
 			return nil
 		},

@@ -51,7 +51,7 @@ others are stored. Exit status: 0 all were read, 2 one was not, 3 interrupted.`,
   flakestat ingest --dry-run --format json report.xml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("ingest: a PATH was expected (- for standard input); see %s --help", cmd.CommandPath())
+				return fmt.Errorf("a PATH was expected (- for standard input); see %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -227,27 +227,28 @@ func (in *intake) print(s stored) error {
 	if !in.text || s.Outcome == "error" {
 		return nil
 	}
-	line := s.File + ": "
+	var line strings.Builder
+	line.WriteString(s.File + ": ")
 	switch s.Outcome {
 	case "known":
-		line += "known already, counted once (--run-id tells another run from it)"
+		line.WriteString("known already, counted once (--run-id tells another run from it)")
 	case "skipped":
-		line += "no report, skipped"
+		line.WriteString("no report, skipped")
 	default:
-		line += fmt.Sprintf("%s, %s of %s, %d failed", s.Format, plural(s.Runs, "run"), plural(s.Tests, "test"), s.Failures)
+		line.WriteString(fmt.Sprintf("%s, %s of %s, %d failed", s.Format, plural(s.Runs, "run"), plural(s.Tests, "test"), s.Failures))
 		for _, more := range []struct {
 			n    int
 			what string
 		}{{s.Retries, "retries"}, {s.Skips, "skipped"}, {s.Unfinished, "unfinished"}} {
 			if more.n > 0 {
-				line += fmt.Sprintf(", %d %s", more.n, more.what)
+				line.WriteString(fmt.Sprintf(", %d %s", more.n, more.what))
 			}
 		}
 	}
 	if len(s.Warnings) > 0 && s.Outcome == "stored" {
-		line += "; " + warnings(s.Warnings)
+		line.WriteString("; " + warnings(s.Warnings))
 	}
-	_, err := fmt.Fprintln(in.cmd.OutOrStdout(), line)
+	_, err := fmt.Fprintln(in.cmd.OutOrStdout(), line.String())
 	return err
 }
 
@@ -268,16 +269,17 @@ func (in *intake) sum() error {
 	for _, s := range in.done {
 		n[s.Outcome]++
 	}
-	line := plural(n["stored"], "report") + " stored"
+	var line strings.Builder
+	line.WriteString(plural(n["stored"], "report") + " stored")
 	for _, what := range []string{"known", "skipped", "error"} {
 		if n[what] > 0 {
-			line += fmt.Sprintf(", %d %s", n[what], map[string]string{"known": "known already", "skipped": "skipped", "error": "not read"}[what])
+			line.WriteString(fmt.Sprintf(", %d %s", n[what], map[string]string{"known": "known already", "skipped": "skipped", "error": "not read"}[what]))
 		}
 	}
 	if n["known"] > 0 {
-		line += " (were those of other runs, use --run-id {file})"
+		line.WriteString(" (were those of other runs, use --run-id {file})")
 	}
-	_, err := fmt.Fprintln(in.cmd.OutOrStdout(), line)
+	_, err := fmt.Fprintln(in.cmd.OutOrStdout(), line.String())
 	return err
 }
 

@@ -24,7 +24,7 @@ Exit status: 0 all were merged, 2 one could not be read (the others are merged),
   flakestat merge --store all.db artifacts/*/.flakestat.db`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("merge: a STORE was expected; see %s --help", cmd.CommandPath())
+				return fmt.Errorf("a STORE was expected; see %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -63,7 +63,7 @@ func merge(cmd *cobra.Command, path string, others []string, asJSON bool) error 
 			bad, m.Error = true, trimmed(err)
 			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "flakestat: %s\n", m.Error)
 		} else if !asJSON {
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s added, %d known already\n", other, plural(got.Runs, "run"), got.Known); err != nil {
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s added, %d known already\n", other, plural(got.Runs, "report"), got.Known); err != nil {
 				return errors.Join(err, store.Close())
 			}
 		}
