@@ -29,6 +29,7 @@ type tally struct {
 
 	asRuns, asRetries counts // the two readings; equal unless unclear
 	unclear           bool
+	before            counts // the mark
 	skips, unfinished int
 	cached            int
 	retries           int
@@ -138,7 +139,11 @@ func (a *analysis) tally(id int64, tests map[int64]Identity, marks map[int64]mar
 func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int64]mark) {
 	t := a.tally(r.test, tests, marks)
 	from := &a.runs[i]
-	if t == nil || t.mark.revision != "" && !t.mark.takes(from) {
+	if t == nil {
+		return
+	}
+	if t.mark.revision != "" && !t.mark.takes(from) {
+		t.addBefore(from, r)
 		return
 	}
 	if t.now.run != i+1 {
@@ -178,6 +183,18 @@ func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int6
 		}
 	default:
 		t.firstAttempt(outcome, r, in.mayBeRetry)
+	}
+}
+
+// addBefore counts an attempt from before the test was marked as fixed.
+func (t *tally) addBefore(from *run, r record) {
+	cached := int(r.session) < len(from.sessions) && from.sessions[r.session].cached
+	switch outcome := ingest.Outcome(r.outcome); {
+	case cached || r.attempt > 0:
+	case outcome == ingest.Fail:
+		t.before.add(counts{1, 1})
+	case outcome == ingest.Pass:
+		t.before.add(counts{1, 0})
 	}
 }
 

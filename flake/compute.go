@@ -70,6 +70,7 @@ func (a *analysis) test(t *tally, b *bounder) Test {
 		x.OnRate = onTarget(x, a.config.Target)
 	}
 	x.Dependence = t.dependence()
+	x.Before = t.compare()
 	x.Messages = a.masked(t)
 	return x
 }
@@ -123,6 +124,26 @@ func (t *tally) dependence() Dependence {
 		d.Warning = "failures alternate with passes"
 	}
 	return d
+}
+
+// maxBoschloo is how many runs Boschloo's test is asked for; above it takes longer than
+// it is worth.
+const maxBoschloo = 2000
+
+// compare sets the runs since a fix against those before.
+func (t *tally) compare() *Before {
+	before, since := t.before, t.asRuns
+	if t.mark.revision == "" || before.runs == 0 || since.runs == 0 {
+		return nil
+	}
+	b := &Before{Runs: before.runs, Failures: before.failures, Test: "Fisher"}
+	b.P = stats.Fisher(before.failures, before.runs, since.failures, since.runs).Greater
+	if before.runs+since.runs <= maxBoschloo {
+		if p, err := stats.Boschloo(before.failures, before.runs, since.failures, since.runs); err == nil {
+			b.P, b.Test = p.Greater, "Boschloo"
+		}
+	}
+	return b
 }
 
 // adjust keeps the warnings that stand after correction for the number of tests.

@@ -105,6 +105,7 @@ type Test struct {
 	Collateral Collateral `json:"collateral"`
 	Messages   []Message  `json:"messages,omitempty"`
 	FixedSince string     `json:"fixed_since,omitempty"` // revision from which the count starts
+	Before     *Before    `json:"before,omitempty"`      // the fix, if the test ran then
 
 	cells []cell // by run of the report
 }
@@ -126,6 +127,16 @@ type Collateral struct {
 	Alone int     `json:"alone"` // of them, in which nothing else did
 	Mean  float64 `json:"mean_others"`
 	Most  int     `json:"most_others"`
+}
+
+// Before compares the runs before a fix with those since.
+type Before struct {
+	Runs     int `json:"runs"`
+	Failures int `json:"failures"`
+	// P is the chance to see so large a fall of the rate, or a larger one, if nothing
+	// changed: one-sided, by Boschloo's test or, where there are many runs, by Fisher's.
+	P    float64 `json:"p"`
+	Test string  `json:"test"`
 }
 
 // Message is a masked failure message.

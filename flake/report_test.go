@@ -212,8 +212,12 @@ func TestFixed(t *testing.T) {
 		t.Fatalf("%v, %v", marked, err)
 	}
 	r := report(t, s, Config{})
-	if x := find(t, r, "a"); x.Runs != 3 || x.Failures != 0 || x.FixedSince != "new" {
-		t.Errorf("a: %+v", x)
+	boschloo, err := stats.Boschloo(2, 2, 0, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := find(t, r, "a"); x.Runs != 3 || x.Failures != 0 || x.FixedSince != "new" || *x.Before != (Before{2, 2, boschloo.Greater, "Boschloo"}) {
+		t.Errorf("a: %+v, %+v", x, x.Before)
 	}
 	if x := find(t, r, "b"); x.Runs != 5 || x.Failures != 2 {
 		t.Errorf("b: %+v", x)

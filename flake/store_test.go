@@ -3,6 +3,7 @@ package flake
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,5 +72,35 @@ func TestIngestOnce(t *testing.T) {
 	r := report(t, s, Config{})
 	if len(r.Runs) != 2 || len(r.Tests) != 2 || r.Tests[0].Failures != 2 || r.Tests[0].Runs != 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestReportWhileStoring: a report does not wait for a report being stored, and sees
+// nothing of it.
+func TestReportWhileStoring(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s, other := open(t, path), open(t, path)
+	add(t, s, tap("ok:a"), Gathering{Time: at(1)})
+	r, w := io.Pipe()
+	done := make(chan error)
+	go func() {
+		_, err := s.Ingest(context.Background(), r, "slow", Gathering{Time: at(2)})
+		done <- err
+	}()
+	text := tap("ok:a", "not ok:b")
+	if _, err := io.WriteString(w, text); err != nil { // taken, so its transaction has begun
+		t.Fatal(err)
+	}
+	if got := report(t, other, Config{}); len(got.Runs) != 1 || len(got.Tests) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := report(t, other, Config{}); len(got.Runs) != 2 || len(got.Tests) != 2 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -76,7 +76,7 @@ func times(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// shown are the tests to list one by one: those that failed or never ended.
+// shown are the tests to list one by one: those that failed, never ended or were fixed.
 func (r *Report) shown(o TextOptions) []Test {
 	if o.All {
 		return r.Tests
@@ -86,7 +86,7 @@ func (r *Report) shown(o TextOptions) []Test {
 	}
 	n := 0
 	for i, t := range r.Tests { // ranked, but an unfinished test may come late
-		if t.Failures > 0 || t.Unfinished > 0 || t.OnRate == TooFlaky {
+		if t.Failures > 0 || t.Unfinished > 0 || t.OnRate == TooFlaky || t.FixedSince != "" && t.Runs > 0 {
 			n = i + 1
 		}
 	}
@@ -240,6 +240,9 @@ func notes(x *Test) []string {
 	}
 	if x.FixedSince != "" {
 		add("counted anew since %s", printable(x.FixedSince))
+		if b := x.Before; b != nil {
+			add("before: %d of %s failed; by chance alone it would fall so far with p = %.2g (%s's test, one-sided)", b.Failures, times(b.Runs, "run"), b.P, b.Test)
+		}
 	}
 	return list
 }

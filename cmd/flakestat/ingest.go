@@ -118,7 +118,7 @@ func (f *ingestFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	in := &intake{cmd: cmd, store: store, gathering: g, text: f.format == "text", total: len(sources)}
+	in := &intake{cmd: cmd, store: store, gathering: g, text: f.format == "text"}
 	err = in.all(sources)
 	err = errors.Join(err, store.Close())
 	if f.format == "json" {
@@ -154,7 +154,7 @@ type intake struct {
 	store     *flake.Store
 	gathering flake.Gathering
 	text      bool
-	total     int
+	meter     meter
 	done      []stored
 	bad       bool
 }
@@ -163,7 +163,9 @@ func (in *intake) all(sources []ingest.Source) error {
 	progress := newProgress(in.cmd.ErrOrStderr())
 	defer progress.clear()
 	for i, source := range sources {
-		progress.show("%d of %s: %s", i+1, plural(len(sources), "report"), source.Path)
+		in.meter = meter{show: func(bytes int64) {
+			progress.show("%d of %s: %s, %.1f MB read", i+1, plural(len(sources), "report"), source.Path, float64(bytes)/1e6)
+		}}
 		g := in.gathering
 		// Reports of one command keep their order, also where no report says its time.
 		g.Time = g.Time.Add(time.Duration(i) * time.Microsecond)
@@ -191,7 +193,8 @@ func (in *intake) one(source ingest.Source, g flake.Gathering) (stored, error) {
 	if err != nil {
 		return in.failed(s, err), nil
 	}
-	got, err := in.store.Ingest(in.cmd.Context(), r, source.Path, g)
+	in.meter.from = r
+	got, err := in.store.Ingest(in.cmd.Context(), &in.meter, source.Path, g)
 	err = errors.Join(err, r.Close())
 	var bad *ingest.Error
 	switch {
@@ -216,6 +219,20 @@ func (in *intake) one(source ingest.Source, g flake.Gathering) (stored, error) {
 	return s, nil
 }
 
+// meter shows how much has been read.
+type meter struct {
+	from  io.Reader
+	bytes int64
+	show  func(bytes int64)
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.from.Read(p)
+	m.bytes += int64(n)
+	m.show(m.bytes)
+	return n, err
+}
+
 func (in *intake) failed(s stored, err error) stored {
 	in.bad = true
 	s.Outcome, s.Error = "error", strings.TrimPrefix(err.Error(), "ingest: ")
@@ -235,13 +252,13 @@ func (in *intake) print(s stored) error {
 	case "skipped":
 		line.WriteString("no report, skipped")
 	default:
-		line.WriteString(fmt.Sprintf("%s, %s of %s, %d failed", s.Format, plural(s.Runs, "run"), plural(s.Tests, "test"), s.Failures))
+		fmt.Fprintf(&line, "%s, %s of %s, %d failed", s.Format, plural(s.Runs, "run"), plural(s.Tests, "test"), s.Failures)
 		for _, more := range []struct {
 			n    int
 			what string
 		}{{s.Retries, "retries"}, {s.Skips, "skipped"}, {s.Unfinished, "unfinished"}} {
 			if more.n > 0 {
-				line.WriteString(fmt.Sprintf(", %d %s", more.n, more.what))
+				fmt.Fprintf(&line, ", %d %s", more.n, more.what)
 			}
 		}
 	}
@@ -273,7 +290,7 @@ func (in *intake) sum() error {
 	line.WriteString(plural(n["stored"], "report") + " stored")
 	for _, what := range []string{"known", "skipped", "error"} {
 		if n[what] > 0 {
-			line.WriteString(fmt.Sprintf(", %d %s", n[what], map[string]string{"known": "known already", "skipped": "skipped", "error": "not read"}[what]))
+			fmt.Fprintf(&line, ", %d %s", n[what], map[string]string{"known": "known already", "skipped": "skipped", "error": "not read"}[what])
 		}
 	}
 	if n["known"] > 0 {
