@@ -65,7 +65,7 @@ func JoinLabels(labels []string) (string, error) {
 var errKnown = errors.New("the report is known")
 
 // Ingest reads a report, as ingest.Open gives it, and stores what it counts. The same
-// content with the same RunID counts once, whoever gives it how often. A report that
+// content with the same labels and RunID counts once, whoever gives it how often. A report that
 // cannot be read gives an *ingest.Error, and nothing of it counts.
 func (s *Store) Ingest(ctx context.Context, r io.Reader, name string, g Gathering) (Ingested, error) {
 	labels, err := JoinLabels(g.Labels)
@@ -89,7 +89,7 @@ func (s *Store) Ingest(ctx context.Context, r io.Reader, name string, g Gatherin
 		if _, err := io.Copy(io.Discard, r); err != nil { // what the reader had no need of
 			return err
 		}
-		return a.end(sha256.Sum256(append(hash.Sum(nil), g.RunID...)), g)
+		return a.end(sha256.Sum256(fmt.Appendf(hash.Sum(nil), "%s\n%s", labels, g.RunID)), g)
 	})
 	if errors.Is(err, errKnown) {
 		return Ingested{Summary: a.out.Summary, Known: true}, nil

@@ -21,7 +21,7 @@ var migrations = []string{
 CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE run (
 	id       INTEGER PRIMARY KEY,
-	uid      BLOB NOT NULL UNIQUE, -- SHA-256 of the content and the run id
+	uid      BLOB NOT NULL UNIQUE, -- SHA-256 of the content, labels and run id
 	name     TEXT NOT NULL,        -- of the report
 	format   TEXT NOT NULL,
 	run_id   TEXT NOT NULL,

@@ -69,9 +69,15 @@ func TestIngestOnce(t *testing.T) {
 	if in := add(t, s, text, Gathering{Time: at(3), RunID: "2"}); in.Known {
 		t.Errorf("another run: %+v", in)
 	}
+	if in := add(t, s, text, Gathering{Time: at(4), Revision: "later"}); !in.Known {
+		t.Errorf("at another revision: %+v", in)
+	}
 	r := report(t, s, Config{})
 	if len(r.Runs) != 2 || len(r.Tests) != 2 || r.Tests[0].Failures != 2 || r.Tests[0].Runs != 2 {
 		t.Errorf("%+v", r)
+	}
+	if in := add(t, s, text, Gathering{Time: at(5), Labels: []string{"os=mac"}}); in.Known {
+		t.Errorf("other labels: %+v", in)
 	}
 }
 

@@ -33,7 +33,7 @@ func newIngest() *cobra.Command {
 and 14, CTRF. The format is told by the content. PATH is a file, a directory, a
 pattern such as 'out/**/*.xml', or - for standard input; files may be gzipped.
 
-A report counts once, by its content, however often it is given. If another run
+A report counts once, by its content and labels, however often it is given. If another run
 wrote the very same report, as TAP without times does whenever all tests pass, tell
 the two apart with --run-id; {file} in it stands for the path of the report.
 Otherwise passes are lost and rates come out too high.
