@@ -39,8 +39,7 @@ type tally struct {
 	streaks    int // of equal outcomes
 	last       ingest.Outcome
 	unordered  bool
-	how        map[How]bool
-	planned    int // 0: none yet; -1: several
+	planned    int // runs; 0: no run yet; -1: not all were planned, or not alike
 	collateral Collateral
 	messages   map[int64]int
 	cells      []cell
@@ -105,11 +104,15 @@ func (a *analysis) load(ctx context.Context, s *Store) (err error) {
 	if err != nil {
 		return err
 	}
+	read := 0
 	for i := range a.runs {
-		if a.config.Progress != nil {
-			a.config.Progress(i, len(a.runs))
-		}
-		if err := s.records(ctx, st, a.runs[i].id, func(r record) { a.add(i, r, tests, marks) }); err != nil {
+		err := s.records(ctx, st, a.runs[i].id, func(r record) {
+			a.add(i, r, tests, marks)
+			if read++; read%10_000 == 0 && a.config.Progress != nil {
+				a.config.Progress(i, len(a.runs))
+			}
+		})
+		if err != nil {
 			return err
 		}
 		a.endRun(i)
@@ -128,7 +131,7 @@ func (a *analysis) tally(id int64, tests map[int64]Identity, marks map[int64]mar
 	}
 	test := tests[id]
 	if a.config.Filter.Match == nil || a.config.Filter.Match(test) {
-		t = &tally{id: id, test: test, mark: marks[id], how: map[How]bool{}, messages: map[int64]int{}}
+		t = &tally{id: id, test: test, mark: marks[id]}
 		a.order = append(a.order, t)
 	}
 	a.tallies[id] = t
@@ -167,6 +170,9 @@ func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int6
 	now.seen = true
 	if outcome == ingest.Fail || outcome == ingest.Unfinished {
 		if r.message != 0 {
+			if t.messages == nil {
+				t.messages = map[int64]int{}
+			}
 			t.messages[r.message]++
 			a.messages[r.message] = ""
 		}
@@ -266,11 +272,11 @@ func (t *tally) endRun(from *run, runs int) {
 	if !now.seen {
 		return
 	}
-	t.how[from.how] = true
-	if from.how == Planned && (t.planned == 0 || t.planned == from.planned) {
-		t.planned = from.planned
-	} else if from.how == Planned {
+	switch {
+	case from.how != Planned || t.planned != 0 && t.planned != from.planned:
 		t.planned = -1
+	default:
+		t.planned = from.planned
 	}
 	t.asRuns.add(now.first)
 	second := now.first

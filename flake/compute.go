@@ -52,7 +52,7 @@ func (a *analysis) test(t *tally, b *bounder) Test {
 	if t.unclear {
 		x.Readings = append(x.Readings, b.reading(t.asRetries, t.unfinished))
 	}
-	if len(t.how) == 1 && t.how[Planned] && t.planned > 0 {
+	if t.planned > 0 {
 		x.PlannedRuns = t.planned
 		x.Planned = !t.unclear && x.Runs+x.Unfinished == t.planned
 	}

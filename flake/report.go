@@ -11,10 +11,10 @@ import (
 // Config says what a report computes. The zero value works.
 type Config struct {
 	Filter     Filter
-	Confidence float64 // of each bound, one-sided; 0 means 0.95
-	Target     float64 // rate that tests must not exceed; 0 means none
-	Retries    int     // up to how many retries to say what they would hide; 0 means 3
-	Progress   func(done, total int)
+	Confidence float64               // of each bound, one-sided; 0 means 0.95
+	Target     float64               // rate that tests must not exceed; 0 means none
+	Retries    int                   // up to how many retries to say what they would hide; 0 means 3
+	Progress   func(done, total int) // called now and then with the runs read; may be nil
 }
 
 // Report is what the runs of a store say. Its JSON is versioned by Schema.
