@@ -95,9 +95,12 @@ func RunsPerSide(high, low, alpha, power float64) (int, error) {
 			lo = mid
 		}
 	}
-	for n := hi / 2; n < hi; n++ { // a tooth below may reach as high
+	// The teeth are some 1/high runs long, one for each failure more. One below may reach
+	// as high; look until none of three teeth does.
+	tooth := 20 + int(3/high)
+	for n := hi - 1; n >= max(1, hi-tooth); n-- {
 		if enough(n) {
-			return n, nil
+			hi = n
 		}
 	}
 	return hi, nil
