@@ -81,13 +81,13 @@ func RunsPerSide(high, low, alpha, power float64) (int, error) {
 		panic(fmt.Sprintf("stats: RunsPerSide: the rates %v and %v, the first must be higher", high, low))
 	}
 	enough := func(n int) bool { return Power(high, n, low, n, alpha) >= power }
-	n := 1
-	for !enough(n) {
-		if n *= 2; n > maxPerSide {
+	lo, hi := 0, 1
+	for !enough(hi) {
+		if hi == maxPerSide {
 			return 0, fmt.Errorf("stats: more than %d runs per side are needed to tell %v from %v", maxPerSide, high, low)
 		}
+		lo, hi = hi, min(2*hi, maxPerSide)
 	}
-	lo, hi := n/2, n
 	for hi-lo > 1 {
 		if mid := lo + (hi-lo)/2; enough(mid) {
 			hi = mid
