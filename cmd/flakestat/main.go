@@ -1,0 +1,27 @@
+// Command flakestat answers: this test passed n times; how flaky can it still be?
+//
+//	flakestat bound -k 0 -n 6        what 0 failures in 6 runs say
+//	flakestat plan --rate .01        how many runs certify 1 %
+//	flakestat ingest report.xml      store what a report counts
+//	flakestat report                 which tests are flaky, and how sure that is
+//	flakestat merge A.db B.db        unite the stores of several runners
+//	flakestat fixed TEST --rev R     count a test anew from a revision on
+//
+// It exits with 0 if all is well, 1 if a test fails more often than report
+// --target allows, 2 for wrong usage or input, and 3 if there are too few runs
+// to tell or the command was interrupted.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
