@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 type checkFlags struct {
 	bounds                                exactlyone.Bounds
 	key, store, reduction, memory, format string
-	out                                   string
+	out, isolation                        string
 	workers                               int
 	seed                                  uint64
 }
@@ -57,6 +58,7 @@ story is also written to a file that "explore replay" runs again.`,
 		Example: `  explore check key_split
   explore check key_split --clients 1
   explore check key_atomic --store sqlite --crashes 2
+  explore check key_atomic --isolation read_committed
   explore check key_atomic --key per_attempt --format json
   explore check key_atomic --reduction none --clients 1`,
 		Args: oneArg("WRITER"),
@@ -71,6 +73,7 @@ story is also written to a file that "explore replay" runs again.`,
 	}
 	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
 	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
+	fl.StringVar(&f.isolation, "isolation", "", "of transactions, with --store memory: serial, snapshot, read_committed (default: serial)")
 	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, crashes, clients")
 	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
 	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
@@ -79,6 +82,7 @@ story is also written to a file that "explore replay" runs again.`,
 	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
 	complete(cmd, "store", stores...)
+	complete(cmd, "isolation", "serial", "snapshot", "read_committed")
 	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "crashes", "clients")
 	complete(cmd, "format", "text", "json")
 	return cmd
@@ -103,7 +107,7 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if err := parseFormat(f.format); err != nil {
 		return err
 	}
-	sys, err := newSystem(writer, &f.key, f.store)
+	sys, err := newSystem(writer, &f.key, f.store, f.isolation)
 	if err != nil {
 		return err
 	}
@@ -126,6 +130,7 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if err != nil {
 		return err
 	}
+	result.Isolation = exactlyone.Isolation(f.isolation)
 	replay, unsaved := f.save(result, writer)
 	if f.format == "json" {
 		err = writeJSON(cmd.OutOrStdout(), result, progress.seconds())
@@ -182,7 +187,7 @@ func (f *checkFlags) save(r *exactlyone.Result, writer string) (replay string, e
 	case "-":
 		return "", fmt.Errorf(`--out -: a file was expected; --format json prints the story`)
 	}
-	r.Story.Key, r.Story.Store = f.key, f.store
+	r.Story.Key, r.Story.Store, r.Story.Isolation = f.key, f.store, r.Isolation
 	if err := r.Story.WriteFile(path); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
@@ -217,6 +222,7 @@ func writeJSON(w io.Writer, r *exactlyone.Result, seconds float64) error {
 		Seconds       float64            `json:"seconds"`
 		Reduction     string             `json:"reduction"`
 		Bounds        exactlyone.Bounds  `json:"bounds"`
+		Isolation     string             `json:"isolation"`
 		JumpTargets   []string           `json:"jump_targets"`
 		Exercised     map[string]int     `json:"exercised"`
 		NotApplicable []string           `json:"not_applicable"`
@@ -226,7 +232,7 @@ func writeJSON(w io.Writer, r *exactlyone.Result, seconds float64) error {
 		Verdict: r.Verdict, Why: r.Why, System: r.System,
 		Executions: r.Executions, States: r.States, Steps: r.Steps, Ends: r.Ends,
 		Faults: r.Faults, Depth: r.Depth, Queue: r.Queue, Checked: r.Checked, Bytes: r.Bytes,
-		Seconds: seconds, Reduction: r.Reduction, Bounds: r.Bounds, JumpTargets: r.JumpTargets,
+		Seconds: seconds, Reduction: r.Reduction, Bounds: r.Bounds, Isolation: cmp.Or(string(r.Isolation), "serial"), JumpTargets: r.JumpTargets,
 		Exercised: r.Exercised, NotApplicable: r.NotApplicable, Properties: r.Properties, Story: r.Story,
 	}
 	if r.Story != nil {

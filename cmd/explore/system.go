@@ -15,11 +15,22 @@ var stores = []string{"memory", "sqlite"}
 var backends = map[string]func(exactlyone.Store) (exactlyone.Backend, error){"memory": nil, "sqlite": sqlitestore.Open}
 
 // newSystem is a built-in writer with its clients' keys and its store. A key
-// source of "" means the writer's own, and is replaced by its name.
-func newSystem(writer string, key *string, store string) (exactlyone.System, error) {
+// source of "" means the writer's own, and is replaced by its name. An
+// isolation of "" is the store's own; only memory has others.
+func newSystem(writer string, key *string, store, isolation string) (exactlyone.System, error) {
 	open, ok := backends[store]
 	if !ok {
 		return exactlyone.System{}, fmt.Errorf("store %q: one of %s was expected", store, strings.Join(stores, ", "))
+	}
+	if isolation != "" {
+		level, err := exactlyone.ParseIsolation(isolation)
+		if err != nil {
+			return exactlyone.System{}, err
+		}
+		if store != "memory" {
+			return exactlyone.System{}, fmt.Errorf("isolation %s: the store memory was expected, not %s, whose transactions are always serial", level, store)
+		}
+		open = exactlyone.MemoryAt(level)
 	}
 	sys, source, err := exactlyone.NewBuiltin(writer, *key)
 	*key = string(source)
