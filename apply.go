@@ -135,7 +135,9 @@ func (w *world) stepStore(v []uint32, c, s, store int, op, instead uint32) {
 	within := w.withinTransaction(v[at+slotSession+store], op)
 	w.see(v, op)
 	reply := w.perform(v, at, store, op)
-	w.countFailure(reply)
+	if within {
+		w.countFailure(reply)
+	}
 	w.silent(v, c, s)
 	wd := word(v[at]) | wordTouched
 	if v[atBoundaries] != boundaries {
