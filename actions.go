@@ -10,6 +10,7 @@ const (
 	actDeliver              // an answer reaches its client
 	actClient               // a client does what it asks for; argument: the node it sends to
 	actDuplicate            // the second copy of a request arrives; argument: the node
+	actDeadlock             // the store ends a request's transaction to break a deadlock
 	actLand                 // a commit that erred takes effect; argument: which
 	actFault                // and the faults after it, in the order of their budgets
 )
@@ -37,6 +38,8 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 				p := w.handlerStands(v, c, s)
 				if w.ready(v, c, s, p, earliest) {
 					buf = append(buf, action(actStep, c, s, 0))
+				} else if w.deadlocked(v, c, s) {
+					buf = append(buf, action(actDeadlock, c, s, 0))
 				}
 			case phaseAnswered:
 				buf = append(buf, action(actDeliver, c, s, 0))

@@ -17,6 +17,8 @@ func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
 	switch kind {
 	case actStep:
 		w.step(next, who, slot)
+	case actDeadlock:
+		w.breakDeadlock(next, who, slot)
 	case actDeliver:
 		w.deliver(next, who, slot)
 	case actClient:
@@ -159,23 +161,38 @@ func (w *world) stepStore(v []uint32, c, s, store int, op, instead uint32) {
 func (w *world) affect(v []uint32, c, s, store int, op uint32) (reply uint32) {
 	at := w.slot(c, s)
 	before, boundaries := v[atStores+store], v[atBoundaries]
+	within := w.withinTransaction(v[at+slotSession+store], op)
 	w.see(v, op)
 	reply = w.perform(v, at, store, op)
+	if within {
+		w.countFailure(reply)
+	}
 	w.silent(v, c, s)
 	wd := word(v[at]) | wordTouched
 	if v[atBoundaries] != boundaries {
 		v[w.node(wd.node())+1] |= nodeCrashable // the clock may jump to a time that the dead have named
 	}
 	if v[atStores+store] != before {
-		wd = wd.committed()
 		v[w.node(wd.node())+1] |= nodeCrashable
-		w.countConflict(v, c, s)
+		if !within { // else it was a serial number that was given
+			wd = wd.committed()
+			w.countConflict(v, c, s)
+		}
 	}
 	v[at] = uint32(wd)
-	if v[atStores+store] != before && w.watch != 0 {
+	if v[atStores+store] != before && !within && w.watch != 0 {
 		w.watchChange(v, c, s, store, before)
 	}
 	return reply
+}
+
+// withinTransaction says whether an op is a statement of the session.
+func (w *world) withinTransaction(session, op uint32) bool {
+	if session == 0 {
+		return false
+	}
+	s, ok := w.values.Value(op).(storeOp).op.(StmtOp)
+	return ok && !s.Auto
 }
 
 // deliver hands an answer to its client.

@@ -55,7 +55,7 @@ func (w *world) drawFault(v []uint32, a interleave.Action, log *stepLog, cells, 
 			text := "✗ lost: " + w.clientStands(v, who).Op.(sendOp).req.Brief()
 			cells[0].Arrows = []Arrow{{From: w.name(who), To: nodeName(0), Text: text, Lost: true}}
 		}
-	case duplicate:
+	case sentTwice:
 		text := w.clientStands(v, who).Op.(sendOp).req.Brief() + ", sent twice"
 		arrives(cells, Arrow{From: w.name(who), To: nodeName(arg), Text: text}, log)
 	case crash:

@@ -25,7 +25,8 @@ type Backend interface {
 	// and the session after it.
 	Do(shared, session State, op interleave.Op, now time.Time) (State, State, Reply)
 	// Waits says whether an op of a session must wait because of others that
-	// are open.
+	// are open. To a statement of its own, an Auto one, the session itself is
+	// one of the others.
 	Waits(shared, session State, op interleave.Op, others []State) bool
 	// Close releases what the backend holds.
 	Close() error
@@ -117,8 +118,17 @@ func (RollbackOp) String() string { return "ROLLBACK" }
 func (o StmtOp) String() string   { return o.Stmt.String() }
 
 // Memory is a store in memory. Transactions are serial: while one is open,
-// everybody else waits.
+// everybody else waits. [MemoryAt] lets them run side by side.
 func Memory(s Store) (Backend, error) {
+	t, err := setUp(s)
+	if err != nil {
+		return nil, err
+	}
+	return memory{t}, nil
+}
+
+// setUp is the tables of a store with the rows it begins with.
+func setUp(s Store) (*model.Tables, error) {
 	t := model.NewTables(s.Tables)
 	for _, st := range s.Rows {
 		var err error
@@ -126,7 +136,7 @@ func Memory(s Store) (Backend, error) {
 			return nil, fmt.Errorf("set-up of store %s: %w", s.Name, err)
 		}
 	}
-	return memory{t}, nil
+	return t, nil
 }
 
 type memory struct{ start *model.Tables }

@@ -88,7 +88,7 @@ var faults = [budgets]fault{
 	budgetCall:        failedCall{},
 	budgetCancel:      cancel{},
 	budgetLostRequest: lostRequest{},
-	budgetDuplicate:   duplicate{},
+	budgetDuplicate:   sentTwice{},
 	budgetCrash:       crash{},
 	budgetJump:        jump{},
 	budgetSkew:        skew{},

@@ -24,6 +24,7 @@ import (
 var (
 	programsFlag = flag.Int("programs", 2000, "how many random programs TestDifferential compares")
 	seedFlag     = flag.Int("seed", 1, "the first program's seed")
+	levelFlag    = flag.String("isolation", "", "the level at which all programs run, instead of each at its own")
 	capFlag      = flag.Int("cap", 500, "the largest number of executions that TestDifferential follows one by one")
 )
 

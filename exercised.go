@@ -1,6 +1,7 @@
 package exactlyone
 
 import (
+	"errors"
 	"maps"
 
 	"exactlyone/model"
@@ -24,6 +25,8 @@ const (
 	stuckEnds
 	commitsErredInEffect
 	commitsErred
+	serializationFailures
+	deadlocks
 	counters
 )
 
@@ -43,6 +46,8 @@ var counterNames = [counters]string{
 	stuckEnds:              "ends in which somebody waits for ever",
 	commitsErredInEffect:   "commits that erred but took effect",
 	commitsErred:           "commits that erred without effect",
+	serializationFailures:  "serialization failures",
+	deadlocks:              "deadlocks",
 }
 
 // exercised is what one worker counted.
@@ -69,6 +74,13 @@ func (e *exercised) countAnswer(a model.Answer) {
 	}
 	if a.Status == 409 {
 		e.count(conflicts409)
+	}
+}
+
+// countFailure counts a store's reply that ends the transaction.
+func (w *world) countFailure(reply uint32) {
+	if errors.Is(w.values.Value(reply).(Reply).Err, model.ErrSerialization) {
+		w.count(serializationFailures)
 	}
 }
 

@@ -29,15 +29,15 @@ func (lostRequest) tell(w *world, v []uint32, who, _, _ int, _ *stepLog, add fun
 	add(w.name(who), "✗ request lost: "+w.clientStands(v, who).Op.(sendOp).req.Brief())
 }
 
-// duplicate: a request arrives twice. The first copy arrives now, the second at
+// sentTwice: a request arrives twice. The first copy arrives now, the second at
 // any time within MaxDelay, and nobody waits for its answer.
-type duplicate struct{}
+type sentTwice struct{}
 
-func (duplicate) about(b *Bounds) faultInfo {
+func (sentTwice) about(b *Bounds) faultInfo {
 	return faultInfo{budget: &b.Duplicates, json: "duplicates", one: "duplicate", usage: "requests that arrive twice", severity: 2}
 }
 
-func (duplicate) offer(w *world, v []uint32, put func(who, slot, arg int)) {
+func (sentTwice) offer(w *world, v []uint32, put func(who, slot, arg int)) {
 	for c := range w.bounds.Clients {
 		if w.canSend(v, c) {
 			for n := range w.nodes {
@@ -47,7 +47,7 @@ func (duplicate) offer(w *world, v []uint32, put func(who, slot, arg int)) {
 	}
 }
 
-func (duplicate) strike(w *world, v []uint32, who, _, node int) {
+func (sentTwice) strike(w *world, v []uint32, who, _, node int) {
 	w.count(duplicatesSent)
 	request := w.requestOf(w.clientStands(v, who))
 	at := w.slot(who, w.spare(v, who))
@@ -57,11 +57,11 @@ func (duplicate) strike(w *world, v []uint32, who, _, node int) {
 	w.arrive(v, who, 0, node, request)
 }
 
-func (duplicate) label(w *world, _ []uint32, who, slot, node int) string {
+func (sentTwice) label(w *world, _ []uint32, who, slot, node int) string {
 	return w.requestName(who, slot) + ": send twice, first to " + nodeName(node)
 }
 
-func (duplicate) tell(w *world, v []uint32, who, _, node int, _ *stepLog, add func(who, what string)) {
+func (sentTwice) tell(w *world, v []uint32, who, _, node int, _ *stepLog, add func(who, what string)) {
 	add(w.name(who), "sends "+w.clientStands(v, who).Op.(sendOp).req.Brief()+", twice")
 	add(nodeName(node), "▶ "+w.name(who))
 }

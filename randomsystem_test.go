@@ -88,6 +88,9 @@ func (p *program) system() *System {
 	if p.snapshots {
 		sys.Backend = openSnapshots
 	}
+	if *levelFlag != "" {
+		sys.Backend = MemoryAt(Isolation(*levelFlag))
+	}
 	if p.ids {
 		sys.ID = func(a model.Answer) string { return a.Body }
 	}

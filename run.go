@@ -55,6 +55,7 @@ type Result struct {
 	System    string
 	Bounds    Bounds
 	Reduction string
+	Isolation Isolation // of the stores, for reports, set by the caller who chose it; "" is not shown
 
 	States     int   // distinct states
 	Steps      int   // steps performed

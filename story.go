@@ -92,6 +92,8 @@ func (w *world) label(v []uint32, a interleave.Action) string {
 	switch kind {
 	case actStep:
 		return w.requestName(who, slot) + ": " + w.opText(w.handlerStands(v, who, slot).Op)
+	case actDeadlock:
+		return w.requestName(who, slot) + ": deadlock detected"
 	case actDeliver:
 		return w.requestName(who, slot) + " receives " + fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage]))
 	case actClient:
@@ -146,7 +148,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	step := Step{Label: w.label(v, a), Fault: a.Fault(), Switch: w.Switch(v, a)}
 	kind, who, slot, arg := unpack(a)
 	var op interleave.Op
-	if kind == actStep {
+	if kind == actStep || kind == actDeadlock {
 		op = w.handlerStands(v, who, slot).Op
 	}
 	w.log = &stepLog{first: true}
@@ -157,7 +159,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	log.time = step.Time
 	add := func(who, what string) { step.Cells = append(step.Cells, Cell{Who: who, What: what}) }
 	switch kind {
-	case actStep:
+	case actStep, actDeadlock:
 		add(w.requestName(who, slot), w.stepText(op, log))
 	case actDeliver:
 	case actClient:
@@ -175,7 +177,9 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	for s := range w.stores {
 		if v[atStores+s] != next[atStores+s] {
 			before, after := w.values.Value(v[atStores+s]).(State), w.values.Value(next[atStores+s]).(State)
-			add("store "+w.sys.Stores[s].Name, changes(before, after))
+			if text := changes(before, after); text != "" {
+				add("store "+w.sys.Stores[s].Name, text)
+			}
 		}
 	}
 	return step, broken
@@ -251,12 +255,23 @@ func (w *world) tellClient(v []uint32, c, node int, log *stepLog, add func(who, 
 
 // changes is how the content of a store differs from what it was.
 func changes(before, after State) string {
-	a, okA := before.(*model.Tables)
-	b, okB := after.(*model.Tables)
-	if !okA || !okB {
-		return after.String()
+	if text, ok := diff[*model.Tables](before, after); ok {
+		return text
 	}
-	return strings.Join(a.Diff(b), "; ")
+	if text, ok := diff[*model.Versions](before, after); ok {
+		return text
+	}
+	return after.String()
+}
+
+// diff compares two states of a type that can tell how they differ.
+func diff[T interface{ Diff(to T) []string }](before, after State) (text string, ok bool) {
+	a, okA := before.(T)
+	b, okB := after.(T)
+	if !okA || !okB {
+		return "", false
+	}
+	return strings.Join(a.Diff(b), "; "), true
 }
 
 // column is one column of a story.

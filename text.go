@@ -79,6 +79,9 @@ func (r *Result) writeFacts(b *strings.Builder) {
 		fmt.Fprintf(b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("bounds", "%s", r.Bounds)
+	if r.Isolation != "" && r.Isolation != Serial {
+		row("isolation", "%s", r.Isolation)
+	}
 	for i, target := range r.JumpTargets {
 		row([]string{"clock jumps", ""}[min(i, 1)], "%s", target)
 	}

@@ -18,20 +18,21 @@ const TraceVersion = 1
 // system under which bounds, every choice by number and by label, and what
 // came of it.
 type Trace struct {
-	Version  int      `json:"version"`
-	System   string   `json:"system"`
-	Key      string   `json:"key,omitempty"`   // key source of a built-in writer's clients
-	Store    string   `json:"store,omitempty"` // what carries out the statements
-	Bounds   Bounds   `json:"bounds"`
-	Property string   `json:"property"`         // the property broken, "" if none is
-	Message  string   `json:"message"`          // how
-	Minimal  bool     `json:"minimal"`          // no story has fewer faults, switches, steps, in that order
-	Shrunk   bool     `json:"shrunk,omitempty"` // made smaller, but a smaller one may exist
-	Faults   int      `json:"faults"`
-	Switches int      `json:"switches"`
-	Steps    []Step   `json:"steps"`
-	Edits    *Edits   `json:"edits,omitempty"` // replays: how the code has changed since
-	Need     []string `json:"necessary"`       // what cannot be left out
+	Version   int       `json:"version"`
+	System    string    `json:"system"`
+	Key       string    `json:"key,omitempty"`       // key source of a built-in writer's clients
+	Store     string    `json:"store,omitempty"`     // what carries out the statements
+	Isolation Isolation `json:"isolation,omitempty"` // of a store that has levels; "" means serial
+	Bounds    Bounds    `json:"bounds"`
+	Property  string    `json:"property"`         // the property broken, "" if none is
+	Message   string    `json:"message"`          // how
+	Minimal   bool      `json:"minimal"`          // no story has fewer faults, switches, steps, in that order
+	Shrunk    bool      `json:"shrunk,omitempty"` // made smaller, but a smaller one may exist
+	Faults    int       `json:"faults"`
+	Switches  int       `json:"switches"`
+	Steps     []Step    `json:"steps"`
+	Edits     *Edits    `json:"edits,omitempty"` // replays: how the code has changed since
+	Need      []string  `json:"necessary"`       // what cannot be left out
 
 	clients, nodes int
 	stores         []string

@@ -26,8 +26,9 @@ type world struct {
 	exercised
 
 	cache   caches
-	targets []int64 // scratch of jumpTargets
-	others  []State // scratch of waits
+	targets []int64  // scratch of jumpTargets
+	others  []State  // scratch of waits
+	holders [][2]int // the client and slot of each of the others
 	acts    []interleave.Action
 	puts    [budgets]func(who, slot, arg int) // append a fault to acts
 	scratch [][]uint32                        // scratch of Key
@@ -285,30 +286,43 @@ func (w *world) perform(v []uint32, at, store int, op uint32) (reply uint32) {
 
 // waits says whether the op of a slot on a store must wait for others.
 func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
-	w.others = w.others[:0]
-	for i := range w.lates {
-		if at := w.late(i); int(v[at]) == op.store+1 {
-			w.others = append(w.others, w.values.Value(v[at+1]).(State))
-		}
-	}
-	mine := w.slot(c, s)
-	for oc := range w.clients {
-		for os := range w.layout.slots {
-			at := w.slot(oc, os)
-			if id := v[at+slotSession+op.store]; id != 0 && at != mine {
-				w.others = append(w.others, w.values.Value(id).(State))
-			}
-		}
-	}
-	if len(w.others) == 0 && !(v[mine+slotSession+op.store] != 0 && NeedsTurn(op.op)) {
+	w.findOthers(v, c, s, op)
+	id := v[w.slot(c, s)+slotSession+op.store]
+	if len(w.others) == 0 && !(id != 0 && NeedsTurn(op.op)) {
 		return false
 	}
 	var session State
-	if id := v[mine+slotSession+op.store]; id != 0 {
+	if id != 0 {
 		session = w.values.Value(id).(State)
 	}
 	return w.backends[op.store].Waits(w.values.Value(v[atStores+op.store]).(State), session, op.op, w.others)
 }
+
+// findOthers lists the sessions that an op of a slot may have to wait for: all
+// others that are open, those of late commits first, and for a statement of its
+// own its slot's as well.
+func (w *world) findOthers(v []uint32, c, s int, op storeOp) {
+	st, _ := op.op.(StmtOp)
+	w.others, w.holders = w.others[:0], w.holders[:0]
+	for i := range w.lates {
+		if at := w.late(i); int(v[at]) == op.store+1 {
+			w.others = append(w.others, w.values.Value(v[at+1]).(State))
+			w.holders = append(w.holders, nobody)
+		}
+	}
+	for oc := range w.clients {
+		for os := range w.layout.slots {
+			id := v[w.slot(oc, os)+slotSession+op.store]
+			if id != 0 && (st.Auto || oc != c || os != s) {
+				w.others = append(w.others, w.values.Value(id).(State))
+				w.holders = append(w.holders, [2]int{oc, os})
+			}
+		}
+	}
+}
+
+// nobody holds the session of a late commit.
+var nobody = [2]int{-1, -1}
 
 // eachStoreOp calls f for every request that asks for an op on a store.
 func (w *world) eachStoreOp(v []uint32, f func(c, s int, op storeOp)) {

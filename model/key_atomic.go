@@ -118,9 +118,15 @@ func (w KeyAtomic) claimIn(ctx context.Context, tx Tx, req Request) (fence int64
 	if lease, _ := row["lease"].(time.Time); !lease.Before(now) {
 		return 0, answerRunning, false
 	}
-	_, err = tx.Do(ctx, Update("keys", Add("fence", 1), Set("lease", now.Add(w.Lease))).If(Eq("key", req.Key)))
-	if err != nil {
+	// The fence that was read must still be there: below serializable somebody
+	// else may have taken over since.
+	took, err := tx.Do(ctx, Update("keys", Add("fence", 1), Set("lease", now.Add(w.Lease))).
+		If(Eq("key", req.Key), Eq("fence", row.Int("fence"))))
+	switch {
+	case err != nil:
 		return 0, answerStoreError, false
+	case took.Affected == 0:
+		return 0, answerRunning, false
 	}
 	w.note("takeover")
 	return row.Int("fence") + 1, Answer{}, true

@@ -67,17 +67,7 @@ func (t *Tables) Do(s Stmt) (*Tables, Result, error) {
 
 func (t *Tables) insert(i int, s Stmt) (*Tables, Result, error) {
 	desc, old := t.schema[i], t.data[i]
-	row := make([]any, len(desc.Columns))
-	for _, a := range s.Set {
-		row[desc.column(a.Col)] = a.Value
-	}
-	var id int64
-	for c, col := range desc.Columns {
-		if col.Kind == Serial {
-			id = old.serial + 1
-			row[c] = id
-		}
-	}
+	row, id := desc.newRow(s, old.serial)
 	rows := append(slices.Clip(old.rows), row)
 	if desc.duplicate(rows) {
 		if s.OrIgnore {
@@ -97,16 +87,7 @@ func (t *Tables) update(i int, s Stmt) (*Tables, Result, error) {
 			continue
 		}
 		affected++
-		r = slices.Clone(r)
-		for _, a := range s.Set {
-			c := desc.column(a.Col)
-			if !a.Add {
-				r[c] = a.Value
-			} else if had, ok := r[c].(int64); ok {
-				r[c] = had + a.Value.(int64)
-			}
-		}
-		rows[n] = r
+		rows[n] = desc.changed(r, s.Set)
 	}
 	if affected == 0 {
 		return t, Result{}, nil
@@ -123,28 +104,63 @@ func (t *Tables) with(i int, changed table) *Tables {
 	return &Tables{schema: t.schema, data: data}
 }
 
-// duplicate says whether two rows share a unique set of columns. As in SQL, a
-// row with a missing value in it is never a duplicate.
+// newRow is the row that an INSERT adds after the last serial number given, and
+// its own serial number, 0 if the table gives none.
+func (t Table) newRow(s Stmt, last int64) (row []any, id int64) {
+	row = make([]any, len(t.Columns))
+	for _, a := range s.Set {
+		row[t.column(a.Col)] = a.Value
+	}
+	for c, col := range t.Columns {
+		if col.Kind == Serial {
+			id = last + 1
+			row[c] = id
+		}
+	}
+	return row, id
+}
+
+// changed is a row after an UPDATE.
+func (t Table) changed(row []any, set []Assign) []any {
+	row = slices.Clone(row)
+	for _, a := range set {
+		c := t.column(a.Col)
+		if !a.Add {
+			row[c] = a.Value
+		} else if had, ok := row[c].(int64); ok {
+			row[c] = had + a.Value.(int64)
+		}
+	}
+	return row
+}
+
+// duplicate says whether two rows share a unique set of columns.
 func (t Table) duplicate(rows [][]any) bool {
 	for _, unique := range t.Unique {
 		seen := map[string]bool{}
-	next:
 		for _, r := range rows {
-			var key strings.Builder
-			for _, col := range unique {
-				v := r[t.column(col)]
-				if v == nil {
-					continue next
-				}
-				key.WriteString(Literal(v) + "|")
-			}
-			if seen[key.String()] {
+			key := t.key(unique, r)
+			if key != "" && seen[key] {
 				return true
 			}
-			seen[key.String()] = true
+			seen[key] = true
 		}
 	}
 	return false
+}
+
+// key is what a row holds in a unique set of columns. As in SQL, a row with a
+// missing value in it is never a duplicate: its key is "".
+func (t Table) key(unique []string, row []any) string {
+	var key strings.Builder
+	for _, col := range unique {
+		v := row[t.column(col)]
+		if v == nil {
+			return ""
+		}
+		key.WriteString(Literal(v) + "|")
+	}
+	return key.String()
 }
 
 func (t Table) row(values []any) Row {

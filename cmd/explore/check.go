@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,7 @@ import (
 type checkFlags struct {
 	bounds                                exactlyone.Bounds
 	key, store, reduction, memory, format string
-	out                                   string
+	out, isolation                        string
 	workers, executions                   int
 	search                                string
 	time                                  time.Duration
@@ -38,6 +39,7 @@ story is also written to a file that "explore replay" runs again.`,
 		Example: `  explore check key_split
   explore check key_split --clients 1
   explore check key_atomic --store sqlite --crashes 2
+  explore check key_atomic --isolation read_committed
   explore check key_atomic --key per_attempt --format json
   explore check key_split --format mermaid         a sequence diagram, for GitHub
   explore check key_atomic --reduction none --clients 1`,
@@ -53,6 +55,7 @@ story is also written to a file that "explore replay" runs again.`,
 	}
 	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
 	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
+	fl.StringVar(&f.isolation, "isolation", "", "of transactions, with --store memory: serial, snapshot, read_committed (default: serial)")
 	fl.StringVar(&f.search, "search", "exhaustive", "how to search: "+strings.Join(exactlyone.Searches, ", "))
 	fl.IntVar(&f.executions, "executions", 10000, "executions to draw, if any are drawn")
 	fl.DurationVar(&f.time, "time", 0, "how long to search, e.g. 30s (default: no limit); executions are then drawn until time is up")
@@ -64,6 +67,7 @@ story is also written to a file that "explore replay" runs again.`,
 	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
 	complete(cmd, "store", stores...)
+	complete(cmd, "isolation", "serial", "snapshot", "read_committed")
 	complete(cmd, "search", exactlyone.Searches...)
 	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "crashes", "clients")
 	complete(cmd, "format", storyFormats...)
@@ -89,7 +93,7 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if err := parseFormat(f.format, storyFormats); err != nil {
 		return err
 	}
-	sys, err := newSystem(writer, &f.key, f.store)
+	sys, err := newSystem(writer, &f.key, f.store, f.isolation)
 	if err != nil {
 		return err
 	}
@@ -118,6 +122,7 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if err != nil {
 		return err
 	}
+	result.Isolation = exactlyone.Isolation(f.isolation)
 	replay, unsaved := f.save(result, writer)
 	switch f.format {
 	case "json":
@@ -189,7 +194,7 @@ func (f *checkFlags) save(r *exactlyone.Result, writer string) (replay string, e
 	case "-":
 		return "", fmt.Errorf(`--out -: a file was expected; --format json prints the story`)
 	}
-	r.Story.Key, r.Story.Store = f.key, f.store
+	r.Story.Key, r.Story.Store, r.Story.Isolation = f.key, f.store, r.Isolation
 	if err := r.Story.WriteFile(path); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}
@@ -224,6 +229,7 @@ func writeJSON(w io.Writer, r *exactlyone.Result, seconds float64) error {
 		Seconds       float64            `json:"seconds"`
 		Reduction     string             `json:"reduction"`
 		Bounds        exactlyone.Bounds  `json:"bounds"`
+		Isolation     string             `json:"isolation"`
 		JumpTargets   []string           `json:"jump_targets"`
 		Exercised     map[string]int     `json:"exercised"`
 		NotApplicable []string           `json:"not_applicable"`
@@ -234,7 +240,7 @@ func writeJSON(w io.Writer, r *exactlyone.Result, seconds float64) error {
 		Verdict: r.Verdict, Why: r.Why, System: r.System,
 		Executions: r.Executions, States: r.States, Steps: r.Steps, Ends: r.Ends,
 		Faults: r.Faults, Depth: r.Depth, Queue: r.Queue, Checked: r.Checked, Bytes: r.Bytes,
-		Seconds: seconds, Reduction: r.Reduction, Bounds: r.Bounds, JumpTargets: r.JumpTargets,
+		Seconds: seconds, Reduction: r.Reduction, Bounds: r.Bounds, Isolation: cmp.Or(string(r.Isolation), "serial"), JumpTargets: r.JumpTargets,
 		Exercised: r.Exercised, NotApplicable: r.NotApplicable, Properties: r.Properties, Random: r.Random, Story: r.Story,
 	}
 	if r.Story != nil {

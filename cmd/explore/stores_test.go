@@ -20,7 +20,7 @@ func TestStoresAgree(t *testing.T) {
 			var memory *exactlyone.Result
 			for _, store := range stores {
 				key := ""
-				sys, err := newSystem(writer, &key, store)
+				sys, err := newSystem(writer, &key, store, "")
 				if err != nil {
 					t.Fatal(err)
 				}

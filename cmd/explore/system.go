@@ -24,11 +24,22 @@ func backend(store string) (func(exactlyone.Store) (exactlyone.Backend, error), 
 }
 
 // newSystem is a built-in writer with its clients' keys and its store. A key
-// source of "" means the writer's own, and is replaced by its name.
-func newSystem(writer string, key *string, store string) (exactlyone.System, error) {
+// source of "" means the writer's own, and is replaced by its name. An
+// isolation of "" is the store's own; only memory has others.
+func newSystem(writer string, key *string, store, isolation string) (exactlyone.System, error) {
 	open, err := backend(store)
 	if err != nil {
 		return exactlyone.System{}, err
+	}
+	if isolation != "" {
+		level, err := exactlyone.ParseIsolation(isolation)
+		if err != nil {
+			return exactlyone.System{}, err
+		}
+		if store != "memory" {
+			return exactlyone.System{}, fmt.Errorf("isolation %s: the store memory was expected, not %s, whose transactions are always serial", level, store)
+		}
+		open = exactlyone.MemoryAt(level)
 	}
 	sys, source, err := exactlyone.NewBuiltin(writer, *key)
 	*key = string(source)
