@@ -399,7 +399,7 @@ func (s *xmlScanner) take(piece []byte, references bool) error {
 		return nil
 	}
 	if s.depth() == 0 {
-		if len(bytes.TrimSpace(bytes.ReplaceAll(piece, []byte("\ufeff"), nil))) > 0 {
+		if len(bytes.Trim(piece, " \t\r\n\ufeff")) > 0 { // the mark begins the next of several documents
 			return s.fail(KindNotAReport, "text outside the root element")
 		}
 		return nil
