@@ -71,6 +71,7 @@ func TestJUnitRules(t *testing.T) {
 		{"too many failures", `<testsuite name="s" tests="1" failures="1"><testcase name="t" classname="c"/></testsuite>`, []string{"s|c|t runs=1", "~count_mismatch"}},
 		{"too few errors", `<testsuite name="s" errors="0"><testcase name="t" classname="c"><error/></testcase></testsuite>`, []string{"s|c|t runs=1 failures=1", "~count_mismatch"}},
 		{"too few skips", `<testsuite name="s" skipped="0"><testcase name="t" classname="c"><skipped/></testcase></testsuite>`, []string{"s|c|t skips=1", "~count_mismatch"}},
+		{"a failure that was skipped is no skip", `<testsuite name="s" failures="1" skipped="0"><testcase name="t" classname="c"><skipped/><failure/></testcase></testsuite>`, []string{"s|c|t runs=1 failures=1"}},
 		{"a root's totals", `<testsuites tests="2"><testsuite name="s" tests="1"><testcase name="t" classname="c"/></testsuite></testsuites>`, []string{"s|c|t runs=1", "~count_mismatch"}},
 		{"totals of all kinds", `<testsuites tests="1" failures="1" errors="0" skipped="0"><testsuite name="s" tests="1" failures="1"><testcase name="t" classname="c"><failure/></testcase></testsuite></testsuites>`, []string{"s|c|t runs=1 failures=1"}},
 		{"a prefix", `<j:testsuite xmlns:j="urn:j" name="s"><j:testcase name="t" classname="c"><j:failure/></j:testcase></j:testsuite>`, []string{"s|c|t runs=1 failures=1"}},
@@ -200,6 +201,26 @@ func TestRecords(t *testing.T) {
 	got = records("1..1\nnot ok 1 - a # time=1500ms\n# one\n  ---\n  two: 2\n  ...\n")
 	if got[0].Message != "one\ntwo: 2" || got[0].Duration != 1500*time.Millisecond {
 		t.Errorf("record %+v, want diagnostics and duration", got[0])
+	}
+}
+
+// TestRepeatsUnclear tells formats and reports that leave open what a repetition is from those
+// that do not.
+func TestRepeatsUnclear(t *testing.T) {
+	const twice = `<testcase name="t" classname="c"/><testcase name="t" classname="c"/>`
+	for report, want := range map[string]bool{
+		"<testsuite>" + twice + "</testsuite>": true,
+		`<testsuites><testsuite name="s@stress-0"><testcase name="t"/></testsuite><testsuite name="s@stress-1"><testcase name="t"/></testsuite></testsuites>`: false,
+		"1..2\nok 1 - a\nok 2 - a\n": true,
+		"1..2\nok 1 - a\nok 2 - b\n": false,
+		`{"results":{"tests":[{"name":"a","status":"passed"},{"name":"a","status":"passed"}]}}`: true,
+		`{"results":{"tests":[{"name":"a","status":"passed","retries":1}]}}`:                    false,
+		goEvents("start", "run A", "pass A", "run A", "pass A", "pass"):                         false,
+	} {
+		sum, err := Read(strings.NewReader(report), "r", func(Record) error { return nil })
+		if err != nil || sum.RepeatsUnclear != want {
+			t.Errorf("%s: RepeatsUnclear = %v, error %v, want %v", report, sum.RepeatsUnclear, err, want)
+		}
 	}
 }
 

@@ -158,6 +158,11 @@ func TestGoRules(t *testing.T) {
 			[]string{"!p build"},
 		},
 		{
+			"a build failure, by its field",
+			goEvents("start") + `{"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}` + "\n",
+			[]string{"!p build"},
+		},
+		{
 			"setup",
 			goEvents("start", "out - FAIL\tp [setup failed]\n", "fail"),
 			[]string{"!p setup"},
@@ -232,6 +237,10 @@ func TestTAPRules(t *testing.T) {
 			"braces",
 			"1..2\nnot ok 1 - a # time=5ms {\n    not ok 1 - b\n    1..1\n}\nok 2 - c\n",
 			[]string{"||a > b runs=1 failures=1", "||a runs=1 failures=1 child=1", "||c runs=1"},
+		},
+		{
+			"a number that is not the ordinal", "1..1\nok 7\n",
+			[]string{"||#7 runs=1"},
 		},
 		{
 			"names", "1..6\nok 1 - a \\# b \\\\ c\nok 2 - issue #12\nok 3 - -\nok\nok 5 - x # time=3.5ms\nok 6 d # SKIPPED\n",
