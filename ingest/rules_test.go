@@ -20,7 +20,8 @@ func countReader(report io.Reader) string {
 	}
 	var lines []string
 	for _, test := range c.Tests {
-		line := fmt.Sprintf("%s|%s|%s", test.Suite, test.Class, test.Name)
+		var line strings.Builder
+		fmt.Fprintf(&line, "%s|%s|%s", test.Suite, test.Class, test.Name)
 		for _, n := range []struct {
 			name  string
 			count int64
@@ -35,10 +36,10 @@ func countReader(report io.Reader) string {
 			{"retryfailures", test.RetryFailures},
 		} {
 			if n.count > 0 {
-				line += fmt.Sprintf(" %s=%d", n.name, n.count)
+				fmt.Fprintf(&line, " %s=%d", n.name, n.count)
 			}
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	for _, f := range c.SuiteFailures {
 		lines = append(lines, fmt.Sprintf("!%s %s", f.Suite, f.Reason))
