@@ -35,7 +35,7 @@ func (g *generator) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// junitReport is a JUnit file of n testcases, 119 bytes each: 9 million make a GiB. One in a
+// junitReport is a JUnit file of n testcases, 120 bytes each: 9 million make a GiB. One in a
 // thousand fails; each class has a thousand tests.
 func junitReport(n int) io.Reader {
 	return &generator{parts: n, end: "</testsuite>\n</testsuites>\n", part: func(b []byte, i int) []byte {
@@ -50,7 +50,7 @@ func junitReport(n int) io.Reader {
 		}
 		b = append(b, "  <testcase classname=\"org.example.harbour.Suite"...)
 		b = appendPadded(b, i/1000, 5)
-		b = append(b, "\" name=\"shipsParcelNumber"...)
+		b = append(b, "\" name=\"shipsTheNextParcelNumber"...)
 		b = appendPadded(b, i, 8)
 		if i%1000 == 999 {
 			return append(b, "\" time=\"0.002\"><failure message=\"wrong berth\">at Order.java:3</failure></testcase>\n"...)
@@ -59,7 +59,7 @@ func junitReport(n int) io.Reader {
 	}}
 }
 
-// goReport is a Go stream of n tests in packages of a thousand, about 620 bytes each: what
+// goReport is a Go stream of n tests in packages of a thousand, about 600 bytes each: what
 // go test -json writes for a test that passes.
 func goReport(n int) io.Reader {
 	return &generator{parts: n, part: func(b []byte, i int) []byte {

@@ -300,7 +300,6 @@ func (g *goStream) packageEvent(s *goSession, e *event) error {
 		if why == "" && (!s.failedTest || len(s.tests) > 0) {
 			why = cmp.Or(s.crash, ReasonExit)
 		}
-		s.failed = true
 		return g.endSession(s, why)
 	}
 	return nil

@@ -91,59 +91,65 @@ func cutPoint(piece []byte) int {
 	return n
 }
 
-// decode appends what a piece of text says to dst until that has limit bytes or a few more; the
-// rest is only checked. References are resolved if so asked. What XML does not allow is counted.
+// decode appends what a piece of text, which begins at pos, says to dst until that has limit
+// bytes or a few more; the rest is only checked. References are resolved if so asked. What XML
+// does not allow is counted.
 func (s *xmlScanner) decode(dst, piece []byte, limit int, references bool) ([]byte, error) {
 	amp := references && bytes.IndexByte(piece, '&') >= 0
-	bad := !validChars(piece, true)
-	var err error
-	if !amp && !bad && bytes.IndexByte(piece, '\r') < 0 {
+	if !amp && validChars(piece, true) && (len(dst) >= limit || bytes.IndexByte(piece, '\r') < 0) {
 		if room := limit - len(dst); room > 0 {
 			dst = append(dst, piece[:wholeRunes(piece, room)]...)
 		}
 		return dst, nil
 	}
-	for len(piece) > 0 && (len(dst) < limit || amp) {
-		var r rune
-		size := 1
-		switch c := piece[0]; {
-		case c == '&' && references:
-			var known bool
-			r, size, known = reference(piece)
-			if !known && size > 1 && s.doctype {
-				err = s.fail(KindDoctype, "%s is an entity of a document type, which is not read", piece[:size])
-				return dst, err
+	for at := 0; at < len(piece); {
+		r, size, ok := character(piece[at:], references)
+		if !ok && piece[at] == '&' && size > 1 && s.doctype {
+			s.pos += at
+			return dst, s.fail(KindDoctype, "%s is an entity of a document type, which is not read", piece[at:at+size])
+		}
+		if !ok {
+			if s.invalid == 0 {
+				s.firstBad = s.line() + int64(bytes.Count(piece[:at], []byte("\n")))
 			}
-			if !known {
-				r, size, bad = '&', 1, true
-			} else if !validRune(r) {
-				r, bad = utf8.RuneError, true
-			}
-		case c == '\r':
-			r = '\n'
-			if len(piece) > 1 && piece[1] == '\n' {
-				size = 2
-			}
-		default:
-			var ok bool
-			if size, ok = validChar(piece, true); ok {
-				r, size = utf8.DecodeRune(piece)
-			} else {
-				r = utf8.RuneError
+			s.invalid++
+			if piece[at] == '&' && r != utf8.RuneError {
+				size = 1 // the ampersand stands for itself, and so does what follows
 			}
 		}
 		if len(dst) < limit {
 			dst = utf8.AppendRune(dst, r)
 		}
-		piece = piece[size:]
+		at += size
 	}
-	if bad {
-		if s.invalid == 0 {
-			s.firstBad = s.line()
+	return dst, nil
+}
+
+// character reads the character, reference or line end at the start of piece. If XML does not
+// allow it, what stands for it is returned: U+FFFD, or the ampersand of an unknown reference,
+// with the size of the whole.
+func character(piece []byte, references bool) (r rune, size int, ok bool) {
+	switch c := piece[0]; {
+	case c == '&' && references:
+		r, size, known := reference(piece)
+		if !known {
+			return '&', size, false
 		}
-		s.invalid++
+		if !validRune(r) {
+			return utf8.RuneError, size, false
+		}
+		return r, size, true
+	case c == '\r':
+		if len(piece) > 1 && piece[1] == '\n' {
+			return '\n', 2, true
+		}
+		return '\n', 1, true
 	}
-	return dst, err
+	if size, ok := validChar(piece, true); !ok {
+		return utf8.RuneError, size, false
+	}
+	r, size = utf8.DecodeRune(piece)
+	return r, size, true
 }
 
 // wholeRunes returns the length of the shortest prefix of piece that has n bytes and cuts no

@@ -32,7 +32,7 @@ type xmlScanner struct {
 	scratch  []byte // the latest value
 	text     []byte // what was collected
 	room     int    // how many bytes of text to collect yet
-	invalid  int64  // pieces of text with invalid characters
+	invalid  int64  // characters that XML does not allow
 	firstBad int64  // line of the first
 }
 
@@ -88,7 +88,7 @@ func (s *xmlScanner) name() []byte {
 }
 
 func localName(name []byte) []byte {
-	if i := bytes.LastIndexByte(name, ':'); i >= 0 {
+	if i := bytes.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
 		return name[i+1:]
 	}
 	return name
@@ -341,11 +341,12 @@ func (s *xmlScanner) value(limit int) (value []byte, whole bool, err error) {
 	s.inValue = false
 	if i := bytes.IndexByte(s.buf[s.pos:], quote); i >= 0 {
 		piece := s.buf[s.pos : s.pos+i]
-		s.pos += i + 1
 		if plain(piece) {
+			s.pos += i + 1
 			return piece[:wholeRunes(piece, limit)], len(piece) <= limit, nil
 		}
 		s.scratch, err = s.decode(s.scratch[:0], piece, limit+1, true)
+		s.pos += i + 1
 		return s.scratch, len(s.scratch) <= limit, err
 	}
 	s.scratch = s.scratch[:0]
@@ -393,13 +394,14 @@ func (s *xmlScanner) characters() error {
 	}
 }
 
-// take checks a piece of text and keeps it if that was asked for.
+// take checks a piece of text, which begins at pos, and keeps it if that was asked for.
 func (s *xmlScanner) take(piece []byte, references bool) error {
 	if len(piece) == 0 {
 		return nil
 	}
 	if s.depth() == 0 {
-		if len(bytes.TrimSpace(bytes.ReplaceAll(piece, []byte("\ufeff"), nil))) > 0 {
+		if other := bytes.TrimLeft(piece, " \t\r\n\ufeff"); len(other) > 0 { // the mark begins the next of several documents
+			s.pos += len(piece) - len(other)
 			return s.fail(KindNotAReport, "text outside the root element")
 		}
 		return nil

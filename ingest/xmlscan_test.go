@@ -37,7 +37,8 @@ func ourTokens(r io.Reader) (lines []string, invalid int64, err error) {
 			lines = append(lines, fmt.Sprintf("end %s", s.name()))
 			continue
 		}
-		line := fmt.Sprintf("start %s", s.name())
+		var line strings.Builder
+		fmt.Fprintf(&line, "start %s", s.name())
 		for {
 			name, err := s.attr()
 			if err != nil {
@@ -46,14 +47,14 @@ func ourTokens(r io.Reader) (lines []string, invalid int64, err error) {
 			if name == nil {
 				break
 			}
-			line += fmt.Sprintf(" %s=", name)
+			fmt.Fprintf(&line, " %s=", name)
 			value, whole, err := s.value(1 << 20)
 			if err != nil {
 				return lines, s.invalid, err
 			}
-			line += fmt.Sprintf("%q,%v", value, whole)
+			fmt.Fprintf(&line, "%q,%v", value, whole)
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 }
 
@@ -89,11 +90,12 @@ func stdTokens(r io.Reader) (lines []string, err error) {
 			return lines, errors.New("a directive")
 		case xml.StartElement:
 			depth++
-			line := "start " + token.Name.Local
+			var line strings.Builder
+			line.WriteString("start " + token.Name.Local)
 			for _, a := range token.Attr {
-				line += fmt.Sprintf(" %s=%q,true", a.Name.Local, a.Value)
+				fmt.Fprintf(&line, " %s=%q,true", a.Name.Local, a.Value)
 			}
-			lines = append(lines, line)
+			lines = append(lines, line.String())
 		case xml.EndElement:
 			depth--
 			lines = append(lines, "end "+token.Name.Local)
