@@ -41,6 +41,8 @@ var mayImport = map[string][]string{
 	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/flakestat": {"flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
+	"scenarios": nil,
+
 	"internal/doctest":   {"github.com/google/go-cmp/cmp"},
 	"internal/policy":    nil,
 	"internal/wref":      nil,
