@@ -77,6 +77,21 @@ func TestStories(t *testing.T) {
 		{"key_atomic_nofence", "key_atomic_nofence", "", Bounds{}},
 		{"key_atomic_nofence_3", "key_atomic_nofence", "", Bounds{Clients: 3}},
 		{"key_atomic_per_attempt", "key_atomic", model.KeyPerAttempt, Bounds{Clients: 1}},
+		{"check_first", "check_first", "", Bounds{}},
+		{"unique_staged", "unique_staged", "", Bounds{}},
+		{"cache", "cache", "", Bounds{}},
+		{"mutex_crash", "mutex", "", Bounds{}},
+		{"mutex_two_nodes", "mutex", "", Bounds{Nodes: 2, Crashes: None}},
+		{"mutex_statement_answer", "mutex", "", Bounds{Clients: 1, Crashes: None, LostAnswers: None, StatementAnswers: 1}},
+		{"key_atomic_short_lease", "key_atomic_short_lease", "", Bounds{Jumps: None}},
+		{"key_atomic_renew_all", "key_atomic_renew_all", "", Bounds{Jumps: None}},
+		{"key_atomic_stored_errors", "key_atomic_stored_errors", "", Bounds{Clients: 1, Crashes: None, LostAnswers: None, Jumps: None, Calls: 1}},
+		{"key_atomic_sweep_claims", "key_atomic_sweep_claims", "", Bounds{Crashes: None, LostAnswers: None}},
+		{"outbox_nodedup", "outbox_nodedup", "", Bounds{Rounds: 2}},
+		{"saga_crash", "saga", "", Bounds{}},
+		{"saga_statement_answer", "saga", "", Bounds{Clients: 1, Crashes: None, LostAnswers: None, Jumps: None, StatementAnswers: 1}},
+		{"downstream_ignored", "downstream_ignored", "", Bounds{}},
+		{"downstream_ignored_call", "downstream_ignored", "", Bounds{Clients: 1, Crashes: None, LostAnswers: None, Calls: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sys := builtin(t, tt.writer, tt.key)

@@ -21,6 +21,7 @@ type Trace struct {
 	Version   int       `json:"version"`
 	System    string    `json:"system"`
 	Key       string    `json:"key,omitempty"`       // key source of a built-in writer's clients
+	Workload  Workload  `json:"workload,omitempty"`  // of a built-in writer
 	Store     string    `json:"store,omitempty"`     // what carries out the statements
 	Isolation Isolation `json:"isolation,omitempty"` // of a store that has levels; "" means serial
 	Bounds    Bounds    `json:"bounds"`

@@ -200,7 +200,9 @@ func (w *world) settleClient(v []uint32, c int) {
 
 // tell hands a value to client c and runs it to its next op.
 func (w *world) tell(v []uint32, c int, value uint32) {
-	w.log.told(w.name(c), w.values, value)
+	if !w.isActor(c) {
+		w.log.told(w.name(c), w.values, value)
+	}
 	v[w.clientAt(c)] = w.next(v[w.clientAt(c)], interleave.Event(0, value))
 	w.settleClient(v, c)
 }
@@ -239,7 +241,9 @@ func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
 // transactions it left open are rolled back, as when its context ends.
 func (w *world) finish(v []uint32, c, s int, p *interleave.Parked) {
 	w.rollBack(v, c, s)
-	w.log.answered(c, s, p.Result)
+	if !w.isActor(c) {
+		w.log.answered(c, s, p.Result)
+	}
 	if r, panicked := p.Result.(interleave.Panicked); panicked {
 		w.noted("a handler panicked: " + r.Value)
 	}

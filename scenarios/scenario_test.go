@@ -28,7 +28,9 @@ func (s server) Handle(ctx context.Context, req model.Request) model.Answer {
 func records(unique bool) model.Table {
 	t := model.Table{Name: "records", Columns: []model.Column{
 		{Name: "id", Kind: model.Serial},
-		{Name: "scope", Kind: model.Text}, {Name: "req_key", Kind: model.Text}, {Name: "payload", Kind: model.Text},
+		{Name: "scope", Kind: model.Text},
+		{Name: "req_key", Kind: model.Text},
+		{Name: "payload", Kind: model.Text},
 	}}
 	if unique {
 		t.Unique = [][]string{{"scope", "req_key"}}

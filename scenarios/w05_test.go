@@ -51,9 +51,8 @@ func w05(fenced bool) handler {
 		}
 		var answer model.Answer
 		err := inTx(ctx, db, func(tx model.Tx) error {
-			own := mine(req)
 			if fenced {
-				own = mine(req, model.Eq("owner", me), model.Eq("state", "busy"))
+				own := mine(req, model.Eq("owner", me), model.Eq("state", "busy"))
 				r, err := tx.Do(ctx, model.Update("keys", model.Set("state", "done")).If(own...))
 				if err != nil {
 					return err

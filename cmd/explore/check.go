@@ -20,7 +20,7 @@ import (
 type checkFlags struct {
 	bounds                                exactlyone.Bounds
 	key, store, reduction, memory, format string
-	out, isolation                        string
+	out, isolation, workload              string
 	workers, executions                   int
 	search                                string
 	time                                  time.Duration
@@ -54,6 +54,7 @@ story is also written to a file that "explore replay" runs again.`,
 		fl.IntVar(l.N, l.Flag, l.Default, l.Usage)
 	}
 	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
+	fl.StringVar(&f.workload, "workload", "same", "what the clients submit: "+strings.Join(workloadNames(), ", "))
 	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
 	fl.StringVar(&f.isolation, "isolation", "", "of transactions, with --store memory: serial, snapshot, read_committed (default: serial)")
 	fl.StringVar(&f.search, "search", "exhaustive", "how to search: "+strings.Join(exactlyone.Searches, ", "))
@@ -66,6 +67,7 @@ story is also written to a file that "explore replay" runs again.`,
 	fl.StringVar(&f.format, "format", "text", orList(storyFormats)+", a diagram of the story")
 	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
+	complete(cmd, "workload", workloadNames()...)
 	complete(cmd, "store", stores...)
 	complete(cmd, "isolation", "serial", "snapshot", "read_committed")
 	complete(cmd, "search", exactlyone.Searches...)
@@ -93,7 +95,7 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	if err := parseFormat(f.format, storyFormats); err != nil {
 		return err
 	}
-	sys, err := newSystem(writer, &f.key, f.store, f.isolation)
+	sys, err := newSystem(writer, &f.key, f.store, f.isolation, f.workload)
 	if err != nil {
 		return err
 	}
@@ -193,6 +195,9 @@ func (f *checkFlags) save(r *exactlyone.Result, writer string) (replay string, e
 		path = writer + ".trace.json"
 	case "-":
 		return "", fmt.Errorf(`--out -: a file was expected; --format json prints the story`)
+	}
+	if f.workload != string(exactlyone.SameReport) {
+		r.Story.Workload = exactlyone.Workload(f.workload)
 	}
 	r.Story.Key, r.Story.Store, r.Story.Isolation = f.key, f.store, r.Isolation
 	if err := r.Story.WriteFile(path); err != nil {

@@ -56,22 +56,24 @@ fault of the column. A cell whose published point was luck is marked.`,
 
 func writeMatrix(out io.Writer, rows []exactlyone.MatrixRow) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	head := "WRITER\tKEY"
+	var head strings.Builder
+	head.WriteString("WRITER\tKEY")
 	for i := range exactlyone.MatrixColumns {
-		head += fmt.Sprintf("\t(%d)", i+1)
+		head.WriteString(fmt.Sprintf("\t(%d)", i+1))
 	}
-	_, _ = fmt.Fprintln(tw, head)
+	_, _ = fmt.Fprintln(tw, head.String())
 	lucky := false
 	for _, r := range rows {
-		line := fmt.Sprintf("%s\t%s", r.Writer, r.Key)
+		var line strings.Builder
+		line.WriteString(fmt.Sprintf("%s\t%s", r.Writer, r.Key))
 		for c := range exactlyone.MatrixColumns {
-			line += fmt.Sprintf("\t%d", r.Published[c])
+			line.WriteString(fmt.Sprintf("\t%d", r.Published[c]))
 			if r.Lucky(c) {
 				lucky = true
-				line += fmt.Sprintf(" *%d", r.Worst[c])
+				line.WriteString(fmt.Sprintf(" *%d", r.Worst[c]))
 			}
 		}
-		_, _ = fmt.Fprintln(tw, line)
+		_, _ = fmt.Fprintln(tw, line.String())
 	}
 	if err := tw.Flush(); err != nil {
 		return err

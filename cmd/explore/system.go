@@ -25,8 +25,9 @@ func backend(store string) (func(exactlyone.Store) (exactlyone.Backend, error), 
 
 // newSystem is a built-in writer with its clients' keys and its store. A key
 // source of "" means the writer's own, and is replaced by its name. An
-// isolation of "" is the store's own; only memory has others.
-func newSystem(writer string, key *string, store, isolation string) (exactlyone.System, error) {
+// isolation of "" is the store's own; only memory has others. A workload of "" is
+// the same report from all clients.
+func newSystem(writer string, key *string, store, isolation, workload string) (exactlyone.System, error) {
 	open, err := backend(store)
 	if err != nil {
 		return exactlyone.System{}, err
@@ -41,16 +42,32 @@ func newSystem(writer string, key *string, store, isolation string) (exactlyone.
 		}
 		open = exactlyone.MemoryAt(level)
 	}
+	load, err := exactlyone.ParseWorkload(workload)
+	if err != nil {
+		return exactlyone.System{}, err
+	}
 	sys, source, err := exactlyone.NewBuiltin(writer, *key)
+	if err != nil {
+		return exactlyone.System{}, err
+	}
 	*key = string(source)
 	sys.Backend = open
-	return sys, err
+	load.Apply(&sys)
+	return sys, nil
 }
 
 func writerNames() []string {
 	var names []string
 	for _, b := range exactlyone.Builtins {
 		names = append(names, b.Name)
+	}
+	return names
+}
+
+func workloadNames() []string {
+	var names []string
+	for _, w := range exactlyone.Workloads {
+		names = append(names, string(w))
 	}
 	return names
 }

@@ -1,0 +1,46 @@
+package exactlyone
+
+import "testing"
+
+// TestWorkloads: the right writer bears all but an agent that submits again under
+// a new tool-call id, and each workload turns some property red on a writer that
+// does not reckon with it.
+func TestWorkloads(t *testing.T) {
+	b := Bounds{Jumps: None}
+	for _, tt := range []struct {
+		writer   string
+		workload Workload
+		property string
+	}{
+		{"key_atomic", SameReport, ""},
+		{"key_atomic", Operations, ""},
+		{"key_atomic", OtherPayload, ""},
+		{"key_atomic", OtherCaller, ""},
+		{"key_atomic", OtherEndpoint, ""},
+		{"key_atomic", Reserialised, ""},
+		{"key_atomic", AgentNewCall, "at-most-one"},
+		{"key_atomic", AgentReword, "at-most-one"},
+		{"unique", OtherPayload, ""},
+		{"key_split", Operations, "at-most-one"},
+		{"key_split", OtherPayload, "key-reuse-refused"},
+		{"key_split", OtherCaller, "at-most-one"},
+		{"key_split", OtherEndpoint, "at-most-one"},
+	} {
+		sys := builtin(t, tt.writer, "")
+		tt.workload.Apply(&sys)
+		r := mustRun(t, sys, b, Options{})
+		got := ""
+		if r.Story != nil {
+			got = r.Story.Property
+		}
+		if got != tt.property || r.Verdict != Holds && r.Verdict != Violated {
+			t.Errorf("%s, %s: %s, broken %q, want %q", tt.writer, tt.workload, r.Verdict, got, tt.property)
+		}
+		if tt.workload == OtherPayload && tt.writer == "key_atomic" && r.Exercised["409 answers"] == 0 {
+			t.Errorf("nobody met: %v", r.Exercised)
+		}
+	}
+	if _, err := ParseWorkload("none"); err == nil {
+		t.Error("workload none was taken")
+	}
+}
