@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"exactlyone/interleave"
+	"exactlyone/stats"
 )
 
 // Random is what drawing executions has shown.
@@ -16,6 +17,13 @@ type Random struct {
 	Strategies []Drawn `json:"strategies"`
 	Outcomes   int     `json:"outcomes"` // distinct ends
 	Once       int     `json:"once"`     // ends that were seen exactly once
+	// Unseen estimates the chance that one more execution, drawn in the same way,
+	// ends in a way that was not seen: the share of ends seen exactly once (Good,
+	// "The Population Frequencies of Species and the Estimation of Population
+	// Parameters", Biometrika 1953). It assumes that executions are independent
+	// and equally distributed, and says nothing of executions that are never
+	// drawn.
+	Unseen float64 `json:"unseen"`
 	// Pilot says that the violation was found while the strategies' parameters
 	// were learned.
 	Pilot bool `json:"pilot,omitempty"`
@@ -27,19 +35,15 @@ type Drawn struct {
 	Strategy   string `json:"strategy"`
 	Executions int    `json:"executions"`
 	Failed     int    `json:"failed"`
+
+	// Bound is the chance, at most, that one more execution drawn in this way
+	// fails: Clopper-Pearson, one-sided, with confidence 95 %. 0 means that there
+	// is none: the number of executions was not fixed beforehand, or one failed.
+	Bound float64 `json:"bound,omitempty"`
 }
 
-// Unseen estimates the chance that one more execution, drawn in the same way,
-// ends in a way that was not seen: the share of ends seen exactly once (Good,
-// "The Population Frequencies of Species and the Estimation of Population
-// Parameters", Biometrika 1953). It assumes that executions are independent and
-// equally distributed, and says nothing of executions that are never drawn.
-func (r *Random) Unseen() float64 {
-	if r.Executions == 0 {
-		return 1
-	}
-	return float64(r.Once) / float64(r.Executions)
-}
+// boundAlpha is 1 minus the confidence of a bound.
+const boundAlpha = 0.05
 
 // defaultExecutions is how many executions are drawn if nobody says.
 const defaultExecutions = 10_000
@@ -120,8 +124,13 @@ func (r *run) sample(res *Result, strategies []interleave.Strategy) error {
 	report := interleave.Sample(r.ctx, cfg, w)
 	out.Executions, out.Steps, out.Longest = report.Executions, report.Steps, report.Longest
 	out.Outcomes, out.Once = report.Outcomes, report.Once
+	out.Unseen = float64(report.Once) / float64(max(1, report.Executions))
 	for _, d := range report.Drawn {
-		out.Strategies = append(out.Strategies, Drawn{d.Strategy.Name(), d.Executions, d.Failed})
+		share := Drawn{Strategy: d.Strategy.Name(), Executions: d.Executions, Failed: d.Failed}
+		if report.Stop == interleave.Complete && d.Executions > 0 {
+			share.Bound = stats.Upper(0, d.Executions, boundAlpha)
+		}
+		out.Strategies = append(out.Strategies, share)
 	}
 	res.Exercised, res.NotApplicable = r.tally(false)
 	if report.Broken != 0 {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"exactlyone/stats"
 )
 
 // TextOptions say how a report is written.
@@ -70,7 +72,13 @@ func (r *Random) writeFacts(row func(name, format string, args ...any)) {
 	}
 	row("drawn", "%s executions (%s), %s steps, the longest %d; seed %d",
 		thousands(r.Executions), strings.Join(shares, ", "), thousands(r.Steps), r.Longest, r.Seed)
-	row("", "%s distinct ends, %s of them seen once", thousands(r.Outcomes), thousands(r.Once))
+	row("", "%s distinct ends, %s of them seen once: one more execution ends in a way not seen with a chance of about %s (Good-Turing; executions are independent and drawn alike)",
+		thousands(r.Outcomes), thousands(r.Once), stats.Percent(r.Unseen))
+	for _, d := range r.Strategies {
+		if d.Bound > 0 {
+			row("", "one more execution drawn by %s fails with a chance of at most %s (95 %%, one-sided, none of %s failed)", d.Strategy, stats.PercentUp(d.Bound), thousands(d.Executions))
+		}
+	}
 }
 
 // writeFacts writes what was tried and what was exercised.

@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"model":      {"clock", "retry"},
 	"interleave": {"choice", "clock"},
 	"props":      {"model"},
-	"exactlyone": {"clock", "choice", "model", "interleave", "props", "retry", "internal/..."},
+	"exactlyone": {"clock", "choice", "model", "interleave", "props", "retry", "stats", "internal/..."},
 
 	"simsql":  adapter,
 	"simhttp": adapter,
@@ -200,7 +200,7 @@ func TestCheckImports(t *testing.T) {
 		{"the root imports an adapter", map[string]string{
 			"a.go": "package exactlyone\n\nimport _ \"exactlyone/simsql\"\n",
 		}, []string{
-			"a.go:3: exactlyone imports simsql but may import only the standard library, clock, choice, model, interleave, props, retry, internal/...; declare the interface you need and let the caller supply it",
+			"a.go:3: exactlyone imports simsql but may import only the standard library, clock, choice, model, interleave, props, retry, stats, internal/...; declare the interface you need and let the caller supply it",
 		}},
 		{"the two tools share nothing", map[string]string{
 			"flake/a.go": "package flake\n\nimport \"exactlyone\"\n",
