@@ -160,8 +160,8 @@ func (t *tables) distinctOperations() error {
 	for i := range t.bounds.Clients {
 		for j := range i {
 			a, b := t.operation(i), t.operation(j)
-			if nameOf(a) != nameOf(b) && a.Body == b.Body {
-				return fmt.Errorf("%w: system %q: clients %d and %d submit operations of different names, which need different bodies", ErrUsage, t.sys.Name, j+1, i+1)
+			if (nameOf(a) == nameOf(b)) != (a.Body == b.Body) {
+				return fmt.Errorf("%w: system %q: clients %d and %d submit different operations, which need different names and bodies", ErrUsage, t.sys.Name, j+1, i+1)
 			}
 		}
 	}
