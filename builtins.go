@@ -80,20 +80,24 @@ var Builtins = []Builtin{
 	{
 		Name: "key_atomic_stored_errors", About: "key_atomic that calls a third party, and stores the answer also when that fails",
 		make:   keyAtomic(func(w *model.KeyAtomic, env *Env) { w.Partner, w.StoreErrors = env.Client("bank"), true }),
-		adjust: calls(true),
+		adjust: func(s *System) { claims(s); calls(true)(s) },
 	},
 	{
 		Name: "key_atomic_unstored_errors", About: "key_atomic that calls a third party, and frees the claim when that fails",
 		make:   keyAtomic(func(w *model.KeyAtomic, env *Env) { w.Partner = env.Client("bank") }),
-		adjust: calls(true),
+		adjust: func(s *System) { claims(s); calls(true)(s) },
 	},
 	{
 		Name: "key_atomic_retention", About: "key_atomic that keeps keys for 24 h; a sweeper deletes finished ones after that",
-		make: retained, adjust: sweeps(false),
+		make: retained(retention), adjust: sweeps(false),
 	},
 	{
 		Name: "key_atomic_sweep_claims", About: "the same with a sweeper that also deletes expired claims: fences start again, and an owner that was overtaken passes",
-		make: retained, adjust: sweeps(true),
+		make: retained(retention), adjust: sweeps(true),
+	},
+	{
+		Name: "key_atomic_sweep_early", About: "the same with a sweeper that deletes after an hour what is promised for 24",
+		make: retained(time.Hour), adjust: sweeps(false),
 	},
 	{
 		Name: "outbox", About: "report and message in one transaction, a relay that sends at least once, a consumer that drops duplicates",
@@ -179,8 +183,8 @@ func renews(all bool) func(s *System) {
 	}
 }
 
-func retained(env *Env) model.Server {
-	return keyAtomic(func(w *model.KeyAtomic, _ *Env) { w.Retention = retention })(env)
+func retained(d time.Duration) func(env *Env) model.Server {
+	return keyAtomic(func(w *model.KeyAtomic, _ *Env) { w.Retention = d })
 }
 
 func sweeps(all bool) func(s *System) {

@@ -2,7 +2,9 @@ package exactlyone
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"exactlyone/interleave"
 	"exactlyone/model"
@@ -91,8 +93,22 @@ func (w *world) close(u []uint32, resumed [maxTogether]bool, end *closingValue) 
 	case c.broken != 0 && verdict.Broken >= 0:
 		end.Broken = fmt.Sprintf("while clients try again, %s is broken: %s", w.props[verdict.Broken].Name, verdict.Message)
 	default:
-		end.Broken = c.unfinished()
+		if end.Broken = c.unfinished(); end.Broken != "" {
+			end.Broken += c.noteText()
+		}
 	}
+}
+
+// noteText lists what writers have noted in the closing phase, such as takeovers.
+func (c *closer) noteText() string {
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(c.notes)) {
+		all = append(all, fmt.Sprintf("%s: %d", what, c.notes[what]))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "; meanwhile " + strings.Join(all, ", ")
 }
 
 // closer carries out one closing phase.

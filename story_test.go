@@ -86,6 +86,7 @@ func TestStories(t *testing.T) {
 		{"key_atomic_short_lease", "key_atomic_short_lease", "", Bounds{Jumps: None}},
 		{"key_atomic_renew_all", "key_atomic_renew_all", "", Bounds{Jumps: None}},
 		{"key_atomic_stored_errors", "key_atomic_stored_errors", "", Bounds{Clients: 1, Crashes: None, LostAnswers: None, Jumps: None, Calls: 1}},
+		{"key_atomic_sweep_early", "key_atomic_sweep_early", "", Bounds{Crashes: None}},
 		{"key_atomic_sweep_claims", "key_atomic_sweep_claims", "", Bounds{Crashes: None, LostAnswers: None}},
 		{"outbox_nodedup", "outbox_nodedup", "", Bounds{Rounds: 2}},
 		{"saga_crash", "saga", "", Bounds{}},

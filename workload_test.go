@@ -2,6 +2,22 @@ package exactlyone
 
 import "testing"
 
+// TestRightWriters: what is right holds at the default bounds, or at smaller ones
+// where there would be millions of states.
+func TestRightWriters(t *testing.T) {
+	for writer, b := range map[string]Bounds{
+		"unique": {}, "check_first_tx": {}, "key_atomic": {}, "outbox": {}, "downstream": {},
+		"mutex":                      {Crashes: None},
+		"key_atomic_unstored_errors": {Calls: 1, Jumps: None},
+		"key_atomic_retention":       {Jumps: 1, Crashes: None},
+		"key_atomic_renewed":         {Clients: 1, Crashes: None, LostAnswers: None, Jumps: 1},
+	} {
+		if r := mustRun(t, builtin(t, writer, ""), b, Options{}); r.Verdict != Holds {
+			t.Errorf("%s: %s %s", writer, r.Verdict, r.Why)
+		}
+	}
+}
+
 // TestWorkloads: the right writer bears all but an agent that submits again under
 // a new tool-call id, and each workload turns some property red on a writer that
 // does not reckon with it.

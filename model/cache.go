@@ -10,8 +10,10 @@ import (
 // once file two reports. Its flaw is either way that memory is not shared by two
 // processes and gone after a crash.
 type Cache struct {
-	Store   Store
-	Lock    sync.Locker // held while a request runs; nil means none
+	Store Store
+	Lock  sync.Locker // held while a request runs; nil means none
+
+	mu      sync.Mutex // guards answers, and is never held while the store is used
 	answers map[string]cached
 }
 
@@ -34,7 +36,7 @@ func (w *Cache) Handle(ctx context.Context, req Request) Answer {
 		w.Lock.Lock()
 		defer w.Lock.Unlock()
 	}
-	if c, ok := w.answers[req.Key]; ok {
+	if c, ok := w.known(req.Key); ok {
 		if c.fingerprint != req.Fingerprint() {
 			return answerOtherBody
 		}
@@ -45,6 +47,15 @@ func (w *Cache) Handle(ctx context.Context, req Request) Answer {
 		return answerStoreError
 	}
 	answer := Created(res.ID)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.answers[req.Key] = cached{req.Fingerprint(), answer}
 	return answer
+}
+
+func (w *Cache) known(key string) (cached, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, ok := w.answers[key]
+	return c, ok
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"exactlyone/clock"
@@ -28,15 +29,32 @@ func (w Sweeper) Sweep(ctx context.Context) {
 	_, _ = w.Store.Do(ctx, old)
 }
 
-// Claims are what one process holds, by key: the fence of each.
-type Claims struct{ fences map[string]int64 }
+// Claims are what one process holds, by key: the fence of each. They are safe
+// for concurrent use.
+type Claims struct {
+	mu     sync.Mutex
+	fences map[string]int64
+}
 
 // NewClaims holds nothing.
 func NewClaims() *Claims { return &Claims{fences: map[string]int64{}} }
 
-func (c *Claims) add(key string, fence int64) { c.fences[key] = fence }
+func (c *Claims) add(key string, fence int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fences[key] = fence
+}
+
+// all is a copy of what is held.
+func (c *Claims) all() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.fences)
+}
 
 func (c *Claims) remove(key string, fence int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.fences[key] == fence {
 		delete(c.fences, key)
 	}
@@ -60,8 +78,9 @@ func (w Renewer) Renew(ctx context.Context) {
 		_, _ = w.Store.Do(ctx, Update("keys", Set("lease", until)).If(Eq("status", InProgress)))
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(w.Held.fences)) {
-		mine := []Cond{Eq("key", key), Eq("status", InProgress), Eq("fence", w.Held.fences[key])}
+	held := w.Held.all()
+	for _, key := range slices.Sorted(maps.Keys(held)) {
+		mine := []Cond{Eq("key", key), Eq("status", InProgress), Eq("fence", held[key])}
 		_, _ = w.Store.Do(ctx, Update("keys", Set("lease", until)).If(mine...))
 	}
 }

@@ -140,6 +140,68 @@ func TestWritersOnRealGoroutines(t *testing.T) {
 	}
 }
 
+// TestOtherWritersOnRealGoroutines: the rest of them, for the race detector. The
+// right ones leave one report, the others at least one.
+func TestOtherWritersOnRealGoroutines(t *testing.T) {
+	const clients, rounds = 8, 10
+	mail := model.NewMemory(model.MailTables(true))
+	for name, tt := range map[string]struct {
+		schema model.Schema
+		make   func(s model.Store) model.Server
+		right  bool
+	}{
+		"check_first":   {model.UniqueTables(false), func(s model.Store) model.Server { return model.CheckFirst{Store: s} }, false},
+		"unique":        {model.UniqueTables(true), func(s model.Store) model.Server { return model.Unique{Store: s} }, true},
+		"unique_staged": {model.UniqueTables(true), func(s model.Store) model.Server { return model.Unique{Store: s, Staged: true} }, true},
+		"cache":         {model.ReportTables, func(s model.Store) model.Server { return model.NewCache(s, nil) }, false},
+		"mutex":         {model.ReportTables, func(s model.Store) model.Server { return model.NewCache(s, new(sync.Mutex)) }, true},
+		"outbox":        {model.OutboxTables, func(s model.Store) model.Server { return model.Outbox{Store: s, Mail: mail, Dedup: true} }, true},
+		"saga": {model.SagaTables, func(s model.Store) model.Server {
+			return model.Saga{Store: s, Bank: model.NewMemory(model.ChargeTables)}
+		}, true},
+		"downstream": {model.ReportTables, func(s model.Store) model.Server {
+			return model.Downstream{Store: s, Bank: direct{model.Naive{Store: model.NewMemory(model.ReportTables)}}}
+		}, true},
+		"key_atomic_renewed": {model.ReportTables, func(s model.Store) model.Server {
+			held := model.NewClaims()
+			renewer := model.Renewer{Store: s, Clock: clock.Real{}, Lease: time.Minute, Held: held}
+			return renewing{model.KeyAtomic{Store: s, Clock: clock.Real{}, Lease: time.Minute, Held: held}, renewer}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range rounds {
+				store := model.NewMemory(tt.schema)
+				w := tt.make(store)
+				var wg sync.WaitGroup
+				for range clients {
+					wg.Go(func() {
+						c := model.Client{Operation: op, Key: model.KeyToolCall, Attempts: 50}
+						c.Run(context.Background(), direct{w}, clock.Real{}, nil)
+						if o, ok := w.(model.Outbox); ok {
+							o.Relay(context.Background())
+						}
+					})
+				}
+				wg.Wait()
+				if n := len(store.Rows("reports")); n < 1 || tt.right && n != 1 {
+					t.Fatalf("%d reports", n)
+				}
+			}
+		})
+	}
+}
+
+// renewing renews after each request.
+type renewing struct {
+	model.KeyAtomic
+	renewer model.Renewer
+}
+
+func (r renewing) Handle(ctx context.Context, req model.Request) model.Answer {
+	r.renewer.Renew(ctx)
+	return r.KeyAtomic.Handle(ctx, req)
+}
+
 var op = model.Operation{Path: "/reports", Body: "a", RunID: "run", ToolUseID: "call", Module: "auth", Title: "Login: fails!"}
 
 // direct calls a server without a network.
