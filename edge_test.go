@@ -147,6 +147,9 @@ func (overloaded) Handle(context.Context, model.Request) model.Answer {
 
 // TestManyRequestsOnOneNode: 80 attempts meet one process with memory.
 func TestManyRequestsOnOneNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	sys := builtin(t, "naive", "")
 	sys.Stateless = false
 	sys.Start = func(*Env) model.Server { return overloaded{} }

@@ -37,6 +37,9 @@ func only(t *testing.T, json string, n int, more func(b *Bounds)) Bounds {
 // TestFaults: each kind of fault alone breaks a writer that does not reckon
 // with it, and the right writer holds under it, having met it.
 func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	two := func(b *Bounds) { b.Clients = 2 }
 	for _, tt := range []struct {
 		fault, broken, property, label string

@@ -380,6 +380,9 @@ func TestCheckThenInsertInOneTransaction(t *testing.T) {
 
 // TestKeyAtomicAtEveryLevel: its unique key and its fence are enough.
 func TestKeyAtomicAtEveryLevel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	for _, level := range Isolations {
 		sys := builtin(t, "key_atomic", "")
 		sys.Backend = MemoryAt(level)

@@ -13,6 +13,9 @@ import (
 // key per attempt was lucky, with a crash before the second commit instead of
 // after it.
 func TestMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	got, err := Matrix(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,9 @@ import "testing"
 // TestRightWriters: what is right holds at the default bounds, or at smaller ones
 // where there would be millions of states.
 func TestRightWriters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	for writer, b := range map[string]Bounds{
 		"unique": {}, "check_first_tx": {}, "key_atomic": {}, "outbox": {}, "downstream": {},
 		"mutex":                      {Crashes: None},
@@ -22,6 +25,9 @@ func TestRightWriters(t *testing.T) {
 // a new tool-call id, and each workload turns some property red on a writer that
 // does not reckon with it.
 func TestWorkloads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	b := Bounds{Jumps: None}
 	for _, tt := range []struct {
 		writer   string

@@ -167,6 +167,9 @@ func breaks(t *testing.T, sys exactlyone.System, b exactlyone.Bounds, p props.Pr
 // clock together; in memory and on SQLite.
 func holds(t *testing.T, sys exactlyone.System, clients, jumps int) {
 	t.Helper()
+	if testing.Short() {
+		return // the searches are the same as elsewhere, and take long under the race detector
+	}
 	for store, open := range map[string]func(exactlyone.Store) (exactlyone.Backend, error){"memory": exactlyone.Memory, "sqlite": sqlitestore.Open} {
 		sys.Backend = open
 		all := []exactlyone.Bounds{{Clients: clients, Attempts: 2, Jumps: jumps}}

@@ -10,6 +10,9 @@ import (
 // TestStoresAgree: on memory and on SQLite every writer gets the same verdict,
 // and the same smallest story: same property, faults, switches and steps.
 func TestStoresAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: long searches")
+	}
 	for _, writer := range []string{"naive", "unique", "mutex", "key_split", "key_atomic", "key_atomic_nofence"} {
 		for _, b := range []exactlyone.Bounds{
 			{},
