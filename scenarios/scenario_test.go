@@ -145,8 +145,22 @@ func alone(t *testing.T, clients, attempts int, fault string, n int) exactlyone.
 }
 
 // breaks checks that a flawed writer breaks a property, judged alone, with so
-// many faults and in no more than so many steps.
+// many faults and in no more than so many steps; in memory and on SQLite.
 func breaks(t *testing.T, sys exactlyone.System, b exactlyone.Bounds, p props.Property, faults, steps int) {
+	t.Helper()
+	for _, open := range []func(exactlyone.Store) (exactlyone.Backend, error){exactlyone.Memory, sqlitestore.Open} {
+		breaksOn(t, on(sys, open), b, p, faults, steps)
+	}
+}
+
+// on is a system over stores that open opens.
+func on(sys exactlyone.System, open func(exactlyone.Store) (exactlyone.Backend, error)) exactlyone.System {
+	sys.Backend = open
+	return sys
+}
+
+// breaksOn is breaks over the stores of sys.
+func breaksOn(t *testing.T, sys exactlyone.System, b exactlyone.Bounds, p props.Property, faults, steps int) {
 	t.Helper()
 	sys.Properties = []props.Property{p}
 	r, err := exactlyone.Run(context.Background(), sys, b, exactlyone.Options{})
@@ -162,41 +176,74 @@ func breaks(t *testing.T, sys exactlyone.System, b exactlyone.Bounds, p props.Pr
 	}
 }
 
+// cleanAnswer: nobody is answered 500. It is a claim about executions in which
+// nothing goes wrong, and so for bounds without faults.
+func cleanAnswer() props.Property {
+	return props.New("clean-answer", "without a fault no request is answered 500",
+		func(told told500, t model.Told) told500 { return told || t.Answer.Status == 500 },
+		func(told told500, _ props.View) (bool, string) {
+			if told {
+				return true, "a client was told 500, and nothing went wrong"
+			}
+			return true, ""
+		})
+}
+
+// told500 is whether a client was told 500.
+type told500 bool
+
 // holds checks that a corrected writer keeps all properties, whatever goes wrong:
 // each kind of fault alone, and a lost answer, a crash and so many jumps of the
-// clock together; in memory and on SQLite.
+// clock together; in memory and on SQLite. Where transactions run side by side
+// commits err and take effect later, which they do nowhere else.
 func holds(t *testing.T, sys exactlyone.System, clients, jumps int) {
 	t.Helper()
 	if testing.Short() {
 		return // the searches are the same as elsewhere, and take long under the race detector
 	}
-	for store, open := range map[string]func(exactlyone.Store) (exactlyone.Backend, error){"memory": exactlyone.Memory, "sqlite": sqlitestore.Open} {
-		sys.Backend = open
-		all := []exactlyone.Bounds{{Clients: clients, Attempts: 2, Jumps: jumps}}
-		for _, l := range new(exactlyone.Bounds).Limits() {
-			if l.Least > 0 {
-				continue
-			}
-			b := alone(t, clients, 2, l.Name, 1)
-			if l.Name == "skews" {
-				b.Nodes = 2
-			}
-			all = append(all, b)
+	calm := sys
+	calm.Properties = []props.Property{cleanAnswer()}
+	holdsIn(t, calm, alone(t, clients, 2, "", 0))
+	together := exactlyone.Bounds{Clients: clients, Attempts: 2, Jumps: jumps}
+	each := eachAlone(t, clients, len(sys.Services) > 0)
+	holdsIn(t, on(sys, exactlyone.Memory), append(each, together)...)
+	holdsIn(t, on(sys, sqlitestore.Open), append(each, together)...)
+	holdsIn(t, on(sys, exactlyone.MemoryAt(exactlyone.ReadCommitted)), alone(t, clients, 2, "commit_faults", 1))
+}
+
+// eachAlone is every kind of fault alone, once, but for those that strike by
+// default: together they are searched anyhow, and that has each of them alone in
+// it. Calls fail where there are any.
+func eachAlone(t *testing.T, clients int, calls bool) (each []exactlyone.Bounds) {
+	t.Helper()
+	for _, l := range new(exactlyone.Bounds).Limits() {
+		if l.Least > 0 || l.Default > 0 || l.Name == "calls" && !calls {
+			continue
 		}
-		for _, b := range all {
-			r, err := exactlyone.Run(context.Background(), sys, b, exactlyone.Options{})
-			switch {
-			case err != nil:
-				t.Errorf("%s on %s: %v: %v", sys.Name, store, b, err)
-			case r.Verdict == exactlyone.Violated:
-				var story strings.Builder
-				_ = r.Story.WriteText(&story, exactlyone.TextOptions{})
-				t.Errorf("%s on %s: %v: %s\n%s", sys.Name, store, r.Bounds, r.Story.Property, story.String())
-			case r.Verdict == exactlyone.Inconclusive:
-				t.Errorf("%s on %s: %v: %s", sys.Name, store, r.Bounds, r.Why)
-			case r.Verdict == exactlyone.Vacuous && len(r.NotApplicable) == 0:
-				t.Errorf("%s on %s: %v: %s", sys.Name, store, r.Bounds, r.Why)
-			}
+		b := alone(t, clients, 2, l.Name, 1)
+		if l.Name == "skews" {
+			b.Nodes = 2
+		}
+		each = append(each, b)
+	}
+	return each
+}
+
+// holdsIn checks that a system keeps its properties within bounds. What has no
+// place to strike in it is no failure.
+func holdsIn(t *testing.T, sys exactlyone.System, all ...exactlyone.Bounds) {
+	t.Helper()
+	for _, b := range all {
+		r, err := exactlyone.Run(context.Background(), sys, b, exactlyone.Options{})
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v: %v", sys.Name, b, err)
+		case r.Verdict == exactlyone.Violated:
+			var story strings.Builder
+			_ = r.Story.WriteText(&story, exactlyone.TextOptions{})
+			t.Errorf("%s: %v: %s\n%s", sys.Name, r.Bounds, r.Story.Property, story.String())
+		case r.Verdict == exactlyone.Inconclusive, r.Verdict == exactlyone.Vacuous && len(r.NotApplicable) == 0:
+			t.Errorf("%s: %v: %s %s", sys.Name, r.Bounds, r.Verdict, r.Why)
 		}
 	}
 }

@@ -79,6 +79,7 @@ func w02Corrected(env *exactlyone.Env, ctx context.Context, req model.Request) m
 }
 
 func TestW02(t *testing.T) {
+	t.Parallel()
 	// Send, look, BEGIN, INSERT, COMMIT, crash, wait, and the first five again.
 	breaks(t, system("w02", w02Tables(), w02Flawed), alone(t, 1, 2, "crashes", 1), props.AtMostOne(), 1, 12)
 	holds(t, system("w02 corrected", w02Tables(), w02Corrected), 2, 2)

@@ -71,6 +71,7 @@ func w03Corrected(env *exactlyone.Env, ctx context.Context, req model.Request) m
 }
 
 func TestW03(t *testing.T) {
+	t.Parallel()
 	flawed := system("w03", w03Tables(), w03Flawed)
 	// Send, BEGIN, INSERT, COMMIT, crash, wait, send, BEGIN, INSERT, ROLLBACK, told.
 	breaks(t, flawed, alone(t, 1, 2, "crashes", 1), props.ExactlyOneOnceTold(), 1, 11)

@@ -93,6 +93,7 @@ func w04Corrected(env *exactlyone.Env, ctx context.Context, req model.Request) m
 }
 
 func TestW04(t *testing.T) {
+	t.Parallel()
 	flawed := system("w04", w04Tables(), w04Flawed)
 	flawed.Services = []exactlyone.Service{{Name: "notifier"}}
 	// Send, claim, BEGIN, INSERT, COMMIT, the call fails, DELETE, told 500, wait,
@@ -100,5 +101,8 @@ func TestW04(t *testing.T) {
 	breaks(t, flawed, alone(t, 1, 2, "calls", 1), props.AtMostOne(), 1, 14)
 	// Send, claim, crash, wait, send, claim, look, told 409: busy for ever.
 	breaks(t, flawed, alone(t, 1, 2, "crashes", 1), props.Converges(), 1, 8)
+	// The same, when step 5 fails: send, claim, BEGIN, INSERT, COMMIT, call, UPDATE
+	// fails, told 500, wait, send, claim, look, told 409.
+	breaks(t, flawed, alone(t, 1, 2, "store_errors", 1), props.Converges(), 1, 13)
 	holds(t, system("w04 corrected", w04Tables(), w04Corrected), 2, 2)
 }

@@ -8,6 +8,7 @@ import (
 	"exactlyone"
 	"exactlyone/model"
 	"exactlyone/props"
+	"exactlyone/sqlitestore"
 )
 
 // W07: an error of COMMIT is taken for a rollback. The claim is freed although
@@ -112,9 +113,14 @@ func w07Claim(env *exactlyone.Env, ctx context.Context, req model.Request, me st
 }
 
 func TestW07(t *testing.T) {
+	t.Parallel()
 	flawed := system("w07", w07Tables(), w07Flawed)
 	// Send, claim (3), BEGIN, INSERT, UPDATE, COMMIT errs, UPDATE, told 500, wait,
 	// send, claim (4), BEGIN, INSERT, UPDATE, COMMIT.
-	breaks(t, flawed, alone(t, 1, 2, "commit_faults", 1), props.AtMostOne(), 1, 20)
+	lost := alone(t, 1, 2, "commit_faults", 1)
+	breaksOn(t, on(flawed, exactlyone.Memory), lost, props.AtMostOne(), 1, 20)
+	breaksOn(t, on(flawed, exactlyone.MemoryAt(exactlyone.ReadCommitted)), lost, props.AtMostOne(), 1, 20)
+	// An embedded database loses no answer: what its COMMIT says is so.
+	holdsIn(t, on(flawed, sqlitestore.Open), lost)
 	holds(t, w05System("w07 corrected", w07Corrected), 2, 2)
 }

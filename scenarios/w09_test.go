@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"exactlyone"
@@ -67,6 +68,7 @@ func reused(sys exactlyone.System) exactlyone.System {
 }
 
 func TestW09(t *testing.T) {
+	t.Parallel()
 	flawed := reused(system("w09", w09Tables(), w09(false)))
 	calm := alone(t, 2, 1, "", 0)
 	// Send, BEGIN, INSERT, INSERT, UPDATE, COMMIT; send, BEGIN, INSERT, SELECT,
@@ -83,4 +85,18 @@ func TestW09(t *testing.T) {
 		return c
 	}
 	holds(t, corrected, 1, 2)
+	// Callers have keys of their own here: the same key from another one is another
+	// request. All properties allow that but one, which takes keys to be global.
+	tenants := system("w09 tenants", w09Tables(), w09(true))
+	tenants.Client = func(i int) model.Client {
+		c := one(i)
+		if i == 1 {
+			c.Operation.Name, c.Operation.Caller, c.Operation.Body = "the other request", "umbrella", `{"amount":99}`
+		}
+		return c
+	}
+	tenants.Properties = slices.DeleteFunc(props.Pack(), func(p props.Property) bool { return p.Name == props.KeyReuseRefused().Name })
+	holdsIn(t, tenants, alone(t, 2, 2, "crashes", 1), alone(t, 2, 2, "duplicates", 1))
+	// Send, BEGIN, INSERT, INSERT, UPDATE, COMMIT, told, twice.
+	breaks(t, tenants, calm, props.KeyReuseRefused(), 0, 14)
 }

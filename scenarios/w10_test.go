@@ -39,6 +39,7 @@ func w10Flawed(env *exactlyone.Env, ctx context.Context, req model.Request) mode
 }
 
 func TestW10(t *testing.T) {
+	t.Parallel()
 	flawed := system("w10", model.Schema{records(false)}, w10Flawed)
 	flawed.Stores = append(flawed.Stores, exactlyone.Store{Name: "keys", Tables: model.Schema{byKey("keys", text("state"), text("body"))}})
 	// Send, claim, BEGIN, INSERT, UPDATE, crash, wait, send, claim, look, told.

@@ -140,6 +140,7 @@ func w12File(ctx context.Context, db model.Store, req model.Request) model.Answe
 }
 
 func TestW12(t *testing.T) {
+	t.Parallel()
 	flawed := system("w12", w12Tables(), w12Flawed)
 	flawed.Durations = []time.Duration{w12Lease}
 	calm := alone(t, 2, 1, "", 0)
@@ -149,5 +150,6 @@ func TestW12(t *testing.T) {
 	breaks(t, flawed, calm, props.SameAnswer(), 0, 19)
 	corrected := system("w12 corrected", w12Tables(), w12Corrected)
 	corrected.Durations = []time.Duration{w12Lease}
-	holds(t, corrected, 2, exactlyone.None)
+	// Within default bounds, with two jumps, it holds as well: 22 million states.
+	holds(t, corrected, 2, 1)
 }
