@@ -39,7 +39,8 @@ type tally struct {
 	streaks    int // of equal outcomes
 	last       ingest.Outcome
 	unordered  bool
-	planned    int // runs; 0: no run yet; -1: not all were planned, or not alike
+	ranAt      int64 // time of the last run
+	planned    int   // runs; 0: no run yet; -1: not all were planned, or not alike
 	collateral Collateral
 	messages   map[int64]int
 	cells      []cell
@@ -56,6 +57,7 @@ type inRun struct {
 	unordered, childFailed bool
 	maybe                  counts // attempts in sessions that may be retries
 	seen                   bool   // any attempt that counts
+	unfinished             bool
 }
 
 // analysis reads the store once and counts.
@@ -180,6 +182,7 @@ func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int6
 	switch {
 	case outcome == ingest.Unfinished:
 		t.unfinished++
+		now.unfinished = true
 	case r.attempt > 0:
 		t.retries++
 		if outcome == ingest.Fail {
@@ -237,6 +240,7 @@ func (a *analysis) endRun(i int) {
 	for _, t := range a.touched {
 		t.endRun(from, len(a.runs))
 		from.ran = from.ran || t.now.seen
+		from.unsure = from.unsure || t.now.unfinished
 		if t.now.fails > 0 {
 			from.failed = true
 			if !t.now.childFailed {
@@ -289,9 +293,10 @@ func (t *tally) endRun(from *run, runs int) {
 		t.unclear = true
 	}
 	t.asRetries.add(second)
-	if now.unordered && now.first.runs > 1 {
-		t.unordered = true
+	if now.unordered && now.first.runs > 1 || t.ranAt == from.time {
+		t.unordered = true // of two runs of one time nobody knows which came first
 	}
+	t.ranAt = from.time
 }
 
 func (c *counts) add(other counts) { c.runs += other.runs; c.failures += other.failures }

@@ -54,7 +54,7 @@ func (a *analysis) test(t *tally, b *bounder) Test {
 	}
 	if t.planned > 0 {
 		x.PlannedRuns = t.planned
-		x.Planned = !t.unclear && x.Runs+x.Unfinished == t.planned
+		x.Planned = !t.unclear && !a.config.Filter.chooses() && x.Runs+x.Unfinished == t.planned
 	}
 	lower, upper := 1.0, 0.0
 	for _, reading := range x.Readings {
@@ -221,14 +221,18 @@ func (a *analysis) suiteChances(tests []Test, b *bounder) []Suite {
 		}
 		return byLabels[labels]
 	}
+	unsure := map[string]int{} // runs that count as failed above and as passed below
 	for i := range a.runs {
 		if !a.runs[i].ran && !a.runs[i].suiteFailed {
 			continue
 		}
 		s := get(a.runs[i].labels)
 		s.Runs++
-		if a.runs[i].failed || a.runs[i].suiteFailed {
+		switch {
+		case a.runs[i].failed || a.runs[i].suiteFailed:
 			s.Failed++
+		case a.runs[i].unsure:
+			unsure[s.Labels]++
 		}
 	}
 	logPass := map[string][]float64{} // ln of the chance that all pass, by retries
@@ -251,8 +255,8 @@ func (a *analysis) suiteChances(tests []Test, b *bounder) []Suite {
 	var list []Suite
 	for _, labels := range slices.Sorted(maps.Keys(byLabels)) {
 		s := byLabels[labels]
-		observed := b.at(counts{s.Runs, s.Failed}).Anytime
-		s.Observed = bounds(observed.Lower, observed.Upper)
+		low, high := b.at(counts{s.Runs, s.Failed}), b.at(counts{s.Runs, s.Failed + unsure[labels]})
+		s.Observed = bounds(low.Anytime.Lower, high.Anytime.Upper)
 		for r, x := range logPass[labels] {
 			chance := -math.Expm1(x)
 			if r == 0 {
@@ -288,6 +292,9 @@ func (a *analysis) assumes(r *Report) []string {
 	}
 	if unplanned > 0 {
 		list = append(list, fmt.Sprintf("%s: n was not fixed beforehand, bounds hold at every n at once (confidence sequence, prior Beta(1, %.6g), fixed when the store was made)", tests(unplanned), 1/r.PriorRate))
+	}
+	if a.config.Filter.chooses() {
+		list = append(list, "a filter by revision or time chose the runs: bounds hold if it was not chosen for how they ended, and no n counts as fixed beforehand")
 	}
 	if unclear > 0 {
 		list = append(list, fmt.Sprintf("%s: a report cannot tell repeats from retries, bounds are the worse of both readings", tests(unclear)))

@@ -16,6 +16,12 @@ type Filter struct {
 	Match        func(Identity) bool // tests; nil takes all
 }
 
+// chooses says whether the filter takes some runs of a test and not others. Labels
+// are part of what a test is.
+func (f Filter) chooses() bool {
+	return len(f.Revisions) > 0 || !f.Since.IsZero() || !f.Until.IsZero()
+}
+
 // run is one report of the store.
 type run struct {
 	id                       int64
@@ -28,6 +34,7 @@ type run struct {
 	sessions                 []session
 	counts                   bool // the filter takes it
 	ran, failed, suiteFailed bool // a test did that counts; a first attempt failed; a suite did
+	unsure                   bool // a test is unfinished
 }
 
 type session struct{ cached, mayBeRetry bool }
@@ -41,11 +48,11 @@ type record struct {
 	message          int64 // 0: none
 }
 
-// loadRuns reads all runs in order of their time, and among equals of their content,
+// loadRuns reads all runs in order of their time, and among equals of their names and content,
 // so that the order in which stores were merged does not show.
 func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, name, format, run_id, revision, labels, time, gathered, planned, unclear
-		FROM run ORDER BY time, uid`)
+		FROM run ORDER BY time, name, uid`)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,13 @@ type Store struct {
 
 // Open opens the store at path and brings it to the current version.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) && !o.Create {
+	info, err := os.Stat(path)
+	switch {
+	case o.Create:
+	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("flake: %s: %w", path, ErrNoStore)
+	case err == nil && info.Mode().IsRegular() && info.Size() == 0:
+		return nil, fmt.Errorf("flake: opening %s: this file is no store of flakestat", path)
 	}
 	if o.PriorRate == 0 {
 		o.PriorRate = DefaultPriorRate

@@ -256,7 +256,9 @@ func (t *text) suite(s Suite) {
 	if s.Labels != "" {
 		of = " [" + printable(s.Labels) + "]"
 	}
-	t.printf("a run of %s%s fails with an estimated chance of %s: 1 minus the product of the pass rates, if tests fail independently\n", tests(s.Tests), of, stats.Percent(s.Chance))
+	if s.Tests > 0 { // else none has ended
+		t.printf("a run of %s%s fails with an estimated chance of %s: 1 minus the product of the pass rates, if tests fail independently\n", tests(s.Tests), of, stats.Percent(s.Chance))
+	}
 	t.printf("  seen: %d of %s had a failure, so at least %s, at most %s (at every n)\n", s.Failed, times(s.Runs, "report"), s.Observed.LowerShown, s.Observed.UpperShown)
 	for _, h := range s.hiding() {
 		t.printf("  %s of what fails: %s, hides %s\n", retriesUpTo(h.Retries), stats.Percent(h.Chance), stats.Percent(h.Hidden))

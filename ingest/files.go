@@ -28,9 +28,11 @@ type Source struct {
 // files that may be reports are taken (.xml, .json, .jsonl, .ndjson, .tap, .log, also with
 // .gz), and patterns, in which "**" stands for any number of directories. A path comes once,
 // where it is first met; what a directory or a pattern holds is sorted. A path that does not
-// exist and a pattern that matches nothing are errors.
+// exist and a pattern that matches nothing are errors, joined into one, beside which the
+// other sources are returned.
 func Find(paths ...string) ([]Source, error) {
 	var sources []Source
+	var errs []error
 	known := map[string]bool{}
 	add := func(p string, found bool) {
 		if !known[p] {
@@ -48,7 +50,7 @@ func Find(paths ...string) ([]Source, error) {
 		case err == nil && info.IsDir():
 			files, err := under(p, mayBeReport)
 			if err != nil {
-				return nil, fmt.Errorf("ingest: listing %s: %w", p, err)
+				errs = append(errs, fmt.Errorf("ingest: listing %s: %w", p, err))
 			}
 			for _, f := range files {
 				add(f, true)
@@ -57,20 +59,20 @@ func Find(paths ...string) ([]Source, error) {
 			add(p, false)
 		case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(p, "*?["):
 			files, err := glob(p)
-			if err != nil {
-				return nil, fmt.Errorf("ingest: pattern %s: %w", p, err)
-			}
-			if len(files) == 0 {
-				return nil, fmt.Errorf("ingest: no file matches %s", p)
+			switch {
+			case err != nil:
+				errs = append(errs, fmt.Errorf("ingest: pattern %s: %w", p, err))
+			case len(files) == 0:
+				errs = append(errs, fmt.Errorf("ingest: no file matches %s", p))
 			}
 			for _, f := range files {
 				add(f, false)
 			}
 		default:
-			return nil, fmt.Errorf("ingest: %w", err)
+			errs = append(errs, fmt.Errorf("ingest: %w", err))
 		}
 	}
-	return sources, nil
+	return sources, errors.Join(errs...)
 }
 
 // mayBeReport goes by the ending of a name.
@@ -86,10 +88,16 @@ func mayBeReport(name string) bool {
 // directories are left out.
 func under(dir string, wanted func(string) bool) ([]string, error) {
 	var files []string
+	var unread error // the first directory that could not be read
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && p == dir:
 			return err
+		case err != nil:
+			if unread == nil {
+				unread = err
+			}
+			return fs.SkipDir
 		case d.IsDir() && p != dir && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case !d.IsDir() && wanted(p):
@@ -100,6 +108,9 @@ func under(dir string, wanted func(string) bool) ([]string, error) {
 		return nil
 	})
 	slices.Sort(files)
+	if err == nil {
+		err = unread
+	}
 	return files, err
 }
 

@@ -8,12 +8,13 @@ import (
 
 // TailOf is 1 - confidence, the chance that a bound of this confidence is wrong.
 // The confidence is taken as the decimal it is written as, so that TailOf(0.999999)
-// is 1e-6 and not 3e-11 beside it. It must lie strictly between 0 and 1.
+// is 1e-6 and not 3e-11 beside it. It must lie strictly between 0 and 1,
+// and the chance is kept there: a confidence as small as 1e-17 has none beside 1.
 func TailOf(confidence float64) float64 {
 	checkTail("TailOf", confidence)
 	r := decimal(confidence)
 	tail, _ := r.Sub(big.NewRat(1, 1), r).Float64()
-	return tail
+	return min(tail, math.Nextafter(1, 0))
 }
 
 // decimal is the shortest decimal that stands for x.

@@ -45,13 +45,20 @@ func Sequence(a, b float64, k, n int, alpha float64) (lower, upper float64) {
 	return lower, upper
 }
 
+// farthest is the log odds beyond which a rate is 0 or 1 to the last bit.
+const farthest = 700
+
 // solveBeyond finds the zero above start of the convex function f, which is below
-// zero at start. Newton's method does not overshoot from beyond the zero.
+// zero at start; infinity stands for one beyond what numbers can tell. Newton's
+// method does not overshoot from beyond the zero.
 func solveBeyond(start, step float64, f func(t float64) (value, slope float64)) float64 {
+	if v, _ := f(farthest); v < 0 {
+		return math.Inf(1)
+	}
 	t := start + step
 	for v, _ := f(t); v < 0; v, _ = f(t) {
 		step *= 2
-		t += step
+		t = min(t+step, farthest)
 	}
 	return solve(t, f)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -107,18 +109,21 @@ func (f *ingestFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	sources, err := ingest.Find(args...)
-	if err != nil {
-		return err
+	sources, missing := ingest.Find(args...)
+	if len(sources) == 0 && missing != nil {
+		return missing
+	}
+	for line := range strings.Lines(errorText(missing)) {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "flakestat: %s\n", strings.TrimPrefix(strings.TrimSpace(line), "ingest: "))
 	}
 	if f.dryRun {
-		return f.count(cmd, sources)
+		return f.count(cmd, sources, missing != nil)
 	}
 	store, err := flake.Open(cmd.Context(), f.store, flake.Options{Create: true, PriorRate: f.prior})
 	if err != nil {
 		return err
 	}
-	in := &intake{cmd: cmd, store: store, gathering: g, text: f.format == "text"}
+	in := &intake{cmd: cmd, store: store, gathering: g, text: f.format == "text", bad: missing != nil}
 	err = in.all(sources)
 	err = errors.Join(err, store.Close())
 	if f.format == "json" {
@@ -131,6 +136,48 @@ func (f *ingestFlags) run(cmd *cobra.Command, args []string) error {
 		return exit(exitUsage)
 	}
 	return err
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// plainPath is one way to write a path: relative to the working directory if it is
+// below it.
+func plainPath(path string) string {
+	if path == "-" {
+		return path
+	}
+	path = filepath.Clean(path)
+	if dir, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
+// open opens a report. It gives up when the command is interrupted, though what it
+// opens, such as a pipe without a writer, may never answer.
+func open(cmd *cobra.Command, source ingest.Source) (io.ReadCloser, error) {
+	type opened struct {
+		r   io.ReadCloser
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		r, err := ingest.Open(source.Path, &interruptible{ctx: cmd.Context(), from: cmd.InOrStdin()})
+		done <- opened{r, err}
+	}()
+	select {
+	case o := <-done:
+		return o.r, o.err
+	case <-cmd.Context().Done():
+		return nil, cmd.Context().Err()
+	}
 }
 
 // stored is what became of one report.
@@ -167,16 +214,16 @@ func (in *intake) all(sources []ingest.Source) error {
 			progress.show("%d of %s: %s, %.1f MB read", i+1, plural(len(sources), "report"), source.Path, float64(bytes)/1e6)
 		}}
 		g := in.gathering
-		// Reports of one command keep their order, also where no report says its time.
-		g.Time = g.Time.Add(time.Duration(i) * time.Microsecond)
-		g.RunID = strings.ReplaceAll(g.RunID, "{file}", source.Path)
+		g.RunID = strings.ReplaceAll(g.RunID, "{file}", plainPath(source.Path))
 		s, err := in.one(source, g)
 		progress.clear()
 		if err != nil {
 			return err
 		}
 		in.done = append(in.done, s)
-		if err := in.print(s); err != nil {
+		if err := in.print(s); errors.Is(err, syscall.EPIPE) {
+			in.text = false // nobody reads on; what is to be stored is stored
+		} else if err != nil {
 			return err
 		}
 	}
@@ -186,7 +233,7 @@ func (in *intake) all(sources []ingest.Source) error {
 // one stores a report. The error is one that ends the command.
 func (in *intake) one(source ingest.Source, g flake.Gathering) (stored, error) {
 	s := stored{File: source.Path}
-	r, err := ingest.Open(source.Path, &interruptible{ctx: in.cmd.Context(), from: in.cmd.InOrStdin()})
+	r, err := open(in.cmd, source)
 	if in.cmd.Context().Err() != nil {
 		return s, in.cmd.Context().Err()
 	}
@@ -301,13 +348,17 @@ func (in *intake) sum() error {
 }
 
 // count prints what each report counts and stores nothing.
-func (f *ingestFlags) count(cmd *cobra.Command, sources []ingest.Source) error {
+func (f *ingestFlags) count(cmd *cobra.Command, sources []ingest.Source, bad bool) error {
 	list := ingest.CountsList{Schema: 1, Cases: []ingest.Counts{}}
-	bad := false
 	for _, source := range sources {
-		r, err := ingest.Open(source.Path, &interruptible{ctx: cmd.Context(), from: cmd.InOrStdin()})
+		r, err := open(cmd, source)
+		if cmd.Context().Err() != nil {
+			return cmd.Context().Err()
+		}
 		if err != nil {
-			return err
+			bad = true
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "flakestat: %s\n", trimmed(err))
+			continue
 		}
 		c, err := ingest.Count(r, source.Path)
 		err = errors.Join(err, r.Close())

@@ -20,7 +20,9 @@ import (
 )
 
 func main() {
+	signal.Ignore(syscall.SIGPIPE) // a reader that has seen enough is an error of the write
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends it at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

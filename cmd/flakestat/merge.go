@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,8 @@ func newMerge() *cobra.Command {
 		Short: "Unite stores, such as those of several CI jobs",
 		Long: `Merge adds the runs and fixes of each STORE to the one named by --store, which is
 made if it is not there. A run that is there already, by the content of its report
-and its --run-id, is left as it is: merging twice changes nothing.
+and its --run-id, is left as it is: merging twice changes nothing. A store that is made
+takes over the prior of the others, which must be the same.
 
 Exit status: 0 all were merged, 2 one could not be read (the others are merged),
 3 interrupted.`,
@@ -35,6 +37,31 @@ Exit status: 0 all were merged, 2 one could not be read (the others are merged),
 	return cmd
 }
 
+// commonPrior is the prior rate of a store that is to be made: that of all others,
+// since it must have been fixed before their first runs. 0 means that the store is
+// there, or that none of the others can be read.
+func commonPrior(cmd *cobra.Command, path string, others []string) (rate float64, err error) {
+	if _, err := os.Stat(path); err == nil {
+		return 0, nil
+	}
+	first := ""
+	for _, other := range others {
+		s, err := flake.Open(cmd.Context(), other, flake.Options{})
+		if err != nil {
+			continue // named when it is merged
+		}
+		r := s.PriorRate()
+		if err := s.Close(); err != nil {
+			return 0, err
+		}
+		if first != "" && r != rate {
+			return 0, fmt.Errorf("%s has prior rate %v, %s has %v: a prior cannot be chosen after the runs; merge into one of them, or make the new store beforehand with ingest --prior-rate", first, rate, other, r)
+		}
+		first, rate = other, r
+	}
+	return rate, nil
+}
+
 // merged is what became of one store.
 type merged struct {
 	Store string `json:"store"`
@@ -44,7 +71,11 @@ type merged struct {
 }
 
 func merge(cmd *cobra.Command, path string, others []string, asJSON bool) error {
-	store, err := flake.Open(cmd.Context(), path, flake.Options{Create: true})
+	rate, err := commonPrior(cmd, path, others)
+	if err != nil {
+		return err
+	}
+	store, err := flake.Open(cmd.Context(), path, flake.Options{Create: true, PriorRate: rate})
 	if err != nil {
 		return err
 	}
