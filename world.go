@@ -199,7 +199,9 @@ func (w *world) settleClient(v []uint32, c int) {
 
 // tell hands a value to client c and runs it to its next op.
 func (w *world) tell(v []uint32, c int, value uint32) {
-	w.log.told(w.name(c), w.values, value)
+	if w.log != nil {
+		w.log.told(w.name(c), w.values, value)
+	}
 	v[w.clientAt(c)] = w.next(v[w.clientAt(c)], interleave.Event(0, value))
 	w.settleClient(v, c)
 }

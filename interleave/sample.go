@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
 
 	"exactlyone/choice"
 )
@@ -161,33 +160,18 @@ type drawn struct {
 // round draws n executions. The first that fails is the last that counts.
 func (s *sampler) round(ctx context.Context, from, n int) {
 	all := make([]drawn, n)
-	failed := make([]any, len(s.drawers))
-	var wg sync.WaitGroup
-	for w, d := range s.drawers {
-		wg.Go(func() {
-			ended := false
-			defer func() {
-				if failed[w] = recover(); failed[w] == nil && !ended {
-					failed[w] = ErrGoexit
-				}
-			}()
-			for i := w; i < n && ctx.Err() == nil; i += len(s.drawers) {
-				st := s.cfg.Strategies[(from+i)%len(s.cfg.Strategies)]
-				d.draw(st, s.cfg.Source(from+i))
-				all[i] = drawn{end: d.m.Key(d.v), steps: len(d.path), broken: d.broken, ended: true}
-				if d.broken != 0 || from+i < s.cfg.Samples {
-					all[i].path = slices.Clone(d.path)
-				}
-			}
-			ended = true
-		})
-	}
-	wg.Wait()
-	for _, r := range failed {
-		if r != nil {
-			panic(r) // the code under test is at fault; the caller reports it
+	together(len(s.drawers), n, func(worker, i int) {
+		if ctx.Err() != nil {
+			return
 		}
-	}
+		d := s.drawers[worker]
+		st := s.cfg.Strategies[(from+i)%len(s.cfg.Strategies)]
+		d.draw(st, s.cfg.Source(from+i))
+		all[i] = drawn{end: d.m.Key(d.v), steps: len(d.path), broken: d.broken, ended: true}
+		if d.broken != 0 || from+i < s.cfg.Samples {
+			all[i].path = slices.Clone(d.path)
+		}
+	})
 	for i, e := range all {
 		if !e.ended {
 			return
