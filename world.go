@@ -26,6 +26,7 @@ type world struct {
 	exercised
 
 	cache   caches
+	stable  stableKeys
 	targets []int64 // scratch of jumpTargets
 	others  []State // scratch of waits
 	acts    []interleave.Action
