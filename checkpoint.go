@@ -156,7 +156,7 @@ func (k *keeper) sampling(cfg *interleave.SampleConfig) {
 			next = s.Next
 			counted := k.r.settle()
 			total.add(counted)
-			if cfg.Shards > 1 {
+			if cfg.Shards > 0 {
 				k.file.Random.Rounds = append(k.file.Random.Rounds, savedRound{s.Report.Steps, s.Report.Longest, savedCounts(counted)})
 			}
 		}
