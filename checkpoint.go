@@ -176,3 +176,25 @@ func (k *keeper) failed(broken uint32, path []interleave.Action) {
 	k.file.Random = &savedRandom{Ended: true, Broken: broken, Path: path}
 	k.write()
 }
+
+// searching makes an exhaustive search go on from the file, and keep itself
+// there. After a violation the file stays as it was: the search finds it again.
+func (k *keeper) searching(cfg *interleave.Config) {
+	if found := k.file.Search; found != nil {
+		cfg.From = found.Searched
+		cfg.Again = func() {
+			k.r.settle() // what was counted on the way here was counted before
+			k.r.before = found.Exercised.exercised()
+		}
+	}
+	cfg.Round = func(stop interleave.Stop, took func() *interleave.Searched) {
+		if stop == interleave.Violation || stop == "" && !k.due() {
+			return
+		}
+		k.file.Search = &savedSearch{Searched: took(), Exercised: savedCounts(k.r.total())}
+		k.write()
+	}
+	if cfg.From == nil {
+		k.write()
+	}
+}

@@ -199,8 +199,12 @@ type run struct {
 func (r *run) check() (*Result, error) {
 	w := newWorld(r.tables, r.reduce)
 	var report interleave.Report
+	cfg := r.cfg
+	if r.keep != nil {
+		r.keep.searching(&cfg)
+	}
 	if r.visited {
-		report = interleave.Explore(r.ctx, r.cfg, w)
+		report = interleave.Explore(r.ctx, cfg, w)
 	} else {
 		report = interleave.Naive(r.ctx, r.cfg, w, false)
 	}

@@ -36,7 +36,10 @@ type saved struct {
 }
 
 // savedSearch is an exhaustive search.
-type savedSearch struct{}
+type savedSearch struct {
+	Searched  *interleave.Searched
+	Exercised savedCounted
+}
 
 // savedRandom is a search that draws executions; see [interleave.Sampling].
 type savedRandom struct {

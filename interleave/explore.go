@@ -18,6 +18,14 @@ type Config struct {
 	// the vector is only lent.
 	Visit, End func(v []uint32)
 
+	// For Explore only: From is where an earlier search stopped, nil for none.
+	// Again is then called once the search is there. Round is called after each
+	// round, and when the search stops, with the reason; took says how far it
+	// has got, which takes time. Either may be nil.
+	From  *Searched
+	Again func()
+	Round func(stop Stop, took func() *Searched)
+
 	// For Minimal only: at most so many states (0: no limit), the property that
 	// counts (0: any), and actions that are left out (nil: none).
 	States int
@@ -107,6 +115,7 @@ type search struct {
 	next   *queue   // the level after it
 	later  []*queue // by number of faults: states to start from
 	outs   []output
+	reader *trailReader // of cfg.From
 	report Report
 }
 
@@ -158,7 +167,10 @@ func (s *search) run(ctx context.Context) {
 		s.report.Faults, s.report.Depth = faults, 0
 		s.cur, s.later[faults] = s.later[faults], nil
 		for s.cur != nil && s.cur.n > 0 {
-			s.next = s.newQueue()
+			s.next, s.at = s.newQueue(), 0
+			if s.cfg.From != nil {
+				s.again(ctx, faults)
+			}
 			if s.report.Stop = s.level(ctx, faults); s.report.Stop != "" {
 				s.finish()
 				return
@@ -166,6 +178,9 @@ func (s *search) run(ctx context.Context) {
 			s.cur = s.next
 			s.report.Depth++
 		}
+	}
+	if s.cfg.From != nil {
+		s.arrive() // it had been completed
 	}
 	s.report.Stop = Complete
 	s.finish()
@@ -175,6 +190,7 @@ func (s *search) newQueue() *queue { return &queue{width: s.width} }
 
 func (s *search) finish() {
 	s.report.States = s.states
+	s.round(s.report.Stop)
 	if s.report.Stop != Complete {
 		s.report.Queue = s.cur.n - s.at + s.next.n
 		for _, q := range s.later {
@@ -189,33 +205,34 @@ func (s *search) finish() {
 	}
 }
 
-// level expands every state of the current level.
+// level expands the states of the current level that were not yet.
 func (s *search) level(ctx context.Context, faults int) Stop {
-	s.at = 0
-	for at := 0; at < s.cur.batches(); {
-		if ctx.Err() != nil {
-			return s.cutShort(Cancelled)
-		}
+	for {
+		s.report.Bytes = max(s.report.Bytes, s.bytes())
+		at := (s.at + batchLen - 1) / batchLen
 		n := min(len(s.outs), s.cur.batches()-at)
+		switch {
+		case s.at > 0 && s.cfg.Memory > 0 && s.report.Bytes > s.cfg.Memory:
+			return s.cutShort(Memory)
+		case n > 0 && ctx.Err() != nil:
+			return s.cutShort(Cancelled)
+		case n == 0:
+			return s.cutShort("")
+		}
 		together(s.cfg.Workers, n, func(worker, b int) { s.batch(s.models[worker], at+b, &s.outs[b]) })
 		together(min(s.cfg.Workers, n), shards, func(_, i int) { s.merge(s.outs[:n], i) })
 		for b := range n {
 			s.number(&s.outs[b], faults)
 		}
-		at += n
-		s.at = min(s.cur.n, at*batchLen)
+		s.at = min(s.cur.n, (at+n)*batchLen)
 		if s.cfg.Progress != nil {
 			s.cfg.Progress(Progress{
 				Faults: faults, Depth: s.report.Depth, States: s.states, Steps: s.report.Steps,
 				Queue: s.cur.n - s.at + s.next.n,
 			})
 		}
-		s.report.Bytes = max(s.report.Bytes, s.bytes())
-		if s.cfg.Memory > 0 && s.report.Bytes > s.cfg.Memory {
-			return s.cutShort(Memory)
-		}
+		s.round("")
 	}
-	return s.cutShort("")
 }
 
 // cutShort is why the search stops, and a violation is the better reason.
