@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"exactlyone/interleave"
@@ -114,10 +115,17 @@ func (r *run) openCheckpoint() error {
 		what = "shard"
 	}
 	if what != "" {
-		return fmt.Errorf("%w: checkpoint %s: it was written for another %s; remove it to start anew", ErrUsage, c.File, what)
+		return fmt.Errorf("%w: checkpoint %s: it was written for %s %s; remove it to start anew", ErrUsage, c.File, another(what), what)
 	}
 	k.file.Random, k.file.Search = found.Random, found.Search
 	return nil
+}
+
+func another(what string) string {
+	if strings.HasSuffix(what, "s") {
+		return "other"
+	}
+	return "another"
 }
 
 // maxShards is how many parts a search can be split into.
@@ -188,7 +196,7 @@ func (k *keeper) searching(cfg *interleave.Config) {
 		}
 	}
 	cfg.Round = func(stop interleave.Stop, took func() *interleave.Searched) {
-		if stop == interleave.Violation || stop == "" && !k.due() {
+		if stop == "" && !k.due() {
 			return
 		}
 		k.file.Search = &savedSearch{Searched: took(), Exercised: savedCounts(k.r.total())}
@@ -196,5 +204,16 @@ func (k *keeper) searching(cfg *interleave.Config) {
 	}
 	if cfg.From == nil {
 		k.write()
+	}
+}
+
+// part says what a result is only a part of.
+func (r *run) part(res *Result) {
+	switch {
+	case r.merged != nil && r.merged.unended() != "":
+		res.Why = fmt.Sprintf("shard %s has not ended: %s", r.merged.unended(), res.Why)
+	case r.keep != nil && r.keep.to.Shards > 0:
+		res.Why = fmt.Sprintf("shard %d/%d: %s", r.keep.to.Shard, r.keep.to.Shards, res.Why)
+		res.Part = r.ctx.Err() == nil
 	}
 }

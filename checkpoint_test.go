@@ -160,7 +160,7 @@ func TestSavedIsRefused(t *testing.T) {
 	} {
 		o, b := o, Bounds{}
 		change(&o, &b)
-		if _, err := Run(t.Context(), sys, b, o); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "another "+name) {
+		if _, err := Run(t.Context(), sys, b, o); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), name+"; remove it") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

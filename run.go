@@ -75,6 +75,8 @@ type Result struct {
 	JumpTargets   []string       // where the clock could jump
 	Properties    []string       // what was judged: "name: claim"
 
+	Part bool // it is a shard that has ended, and nothing is broken: the verdict is that of Merge
+
 	Random *Random // executions that were drawn; nil if none were
 
 	Story *Trace // violated: the smallest story

@@ -22,9 +22,10 @@ type Searched struct {
 // errAgain is a search that does not meet again what it met before.
 var errAgain = fmt.Errorf("%w: a step that was possible before the search was stopped no longer is", ErrNondeterministic)
 
-// round lets the caller keep the search.
+// round lets the caller keep the search, but not one that goes on only to the end
+// of the level in which it found a violation.
 func (s *search) round(stop Stop) {
-	if s.cfg.Round != nil && s.cfg.From == nil {
+	if s.cfg.Round != nil && s.cfg.From == nil && s.report.Broken == 0 {
 		s.cfg.Round(stop, s.searched)
 	}
 }

@@ -20,8 +20,8 @@ type Config struct {
 
 	// For Explore only: From is where an earlier search stopped, nil for none.
 	// Again is then called once the search is there. Round is called after each
-	// round, and when the search stops, with the reason; took says how far it
-	// has got, which takes time. Either may be nil.
+	// round, and when the search stops, with the reason, but not after a
+	// violation; took says how far it has got, which takes time. Either may be nil.
 	From  *Searched
 	Again func()
 	Round func(stop Stop, took func() *Searched)
