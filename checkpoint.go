@@ -186,10 +186,16 @@ func (k *keeper) failed(broken uint32, path []interleave.Action) {
 }
 
 // searching makes an exhaustive search go on from the file, and keep itself
-// there. After a violation the file stays as it was: the search finds it again.
+// there.
 func (k *keeper) searching(cfg *interleave.Config) {
+	if !k.whole() {
+		cfg.Shard, cfg.Shards = k.to.Shard-1, k.to.Shards
+	}
 	if found := k.file.Search; found != nil {
 		cfg.From = found.Searched
+		for _, i := range found.Increments {
+			k.r.increments.id(i.increment())
+		}
 		cfg.Again = func() {
 			k.r.settle() // what was counted on the way here was counted before
 			k.r.before = found.Exercised.exercised()
@@ -199,7 +205,10 @@ func (k *keeper) searching(cfg *interleave.Config) {
 		if stop == "" && !k.due() {
 			return
 		}
-		k.file.Search = &savedSearch{Searched: took(), Exercised: savedCounts(k.r.total())}
+		k.file.Search = &savedSearch{
+			Ended:    stop == interleave.Complete || stop == interleave.Violation,
+			Searched: took(), Exercised: savedCounts(k.r.total()), Increments: k.r.increments.saved(),
+		}
 		k.write()
 	}
 	if cfg.From == nil {
@@ -207,13 +216,15 @@ func (k *keeper) searching(cfg *interleave.Config) {
 	}
 }
 
+// whole says whether a search is no shard. There may be no keeper.
+func (k *keeper) whole() bool { return k == nil || k.to.Shards == 0 }
+
 // part says what a result is only a part of.
 func (r *run) part(res *Result) {
 	switch {
 	case r.merged != nil && r.merged.unended() != "":
 		res.Why = fmt.Sprintf("shard %s has not ended: %s", r.merged.unended(), res.Why)
-	case r.keep != nil && r.keep.to.Shards > 0:
+	case !r.keep.whole():
 		res.Why = fmt.Sprintf("shard %d/%d: %s", r.keep.to.Shard, r.keep.to.Shards, res.Why)
-		res.Part = r.ctx.Err() == nil
 	}
 }

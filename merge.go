@@ -101,7 +101,7 @@ type merger struct {
 func (m *merger) unended() string {
 	var all []string
 	for _, s := range m.shards {
-		if s.Random != nil && !s.Random.Ended || s.Random == nil {
+		if !(s.Random != nil && s.Random.Ended || s.Search != nil && s.Search.Ended) {
 			all = append(all, fmt.Sprintf("%d/%d", s.Head.Shard, s.Head.Shards))
 		}
 	}
@@ -206,4 +206,48 @@ func (m *merger) ends(to *interleave.Sampling, samples int) {
 			to.Report.Samples = append(to.Report.Samples, s.Samples[at/n])
 		}
 	}
+}
+
+// searched is what the shards of an exhaustive search have found.
+func (m *merger) searched() (interleave.Report, error) {
+	var parts []*interleave.Searched
+	var meanings [][]savedIncrement
+	var held uint64
+	var bytes int64
+	for _, s := range m.shards {
+		if s.Search == nil || s.Search.Searched == nil {
+			return interleave.Report{}, fmt.Errorf("%w: %s: nothing was searched yet; continue it", ErrUsage, s.Path)
+		}
+		parts = append(parts, s.Search.Searched)
+		meanings = append(meanings, s.Search.Increments)
+		held |= s.Search.Exercised.Held // whoever met a property first has counted it
+		bytes = max(bytes, s.Search.Searched.Bytes)
+	}
+	steps, ends := 0, 0
+	damaged := false
+	report, ok := interleave.Join(parts, samples, func(shard int, counted uint32) {
+		if int(counted) >= len(meanings[shard]) {
+			damaged = true
+			return
+		}
+		i := meanings[shard][counted]
+		if steps += i.Steps; i.Ended {
+			ends++
+		}
+		m.r.before.add(i.increment().exercised())
+	})
+	if !ok || damaged {
+		return report, fmt.Errorf("%w: %s …: the shards do not agree on what they have in common", ErrUsage, m.shards[0].Path)
+	}
+	m.r.before.held |= held
+	report.Steps, report.Ends, report.Bytes = steps, ends, bytes
+	if report.Stop == interleave.Complete && m.unended() != "" {
+		report.Stop = interleave.Cancelled
+		for _, p := range parts {
+			if p.Faults < report.Faults || p.Faults == report.Faults && p.Depth < report.Depth {
+				report.Faults, report.Depth = p.Faults, p.Depth
+			}
+		}
+	}
+	return report, nil
 }

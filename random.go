@@ -80,6 +80,7 @@ func (r *run) random() (*Result, error) {
 	}
 	if res.Verdict == "" {
 		res.Verdict, res.Why = Inconclusive, r.drawnText(res)
+		res.Part = !r.keep.whole() && r.ctx.Err() == nil
 		r.part(res)
 	}
 	return res, nil

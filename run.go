@@ -205,9 +205,15 @@ func (r *run) check() (*Result, error) {
 	if r.keep != nil {
 		r.keep.searching(&cfg)
 	}
-	if r.visited {
+	switch {
+	case r.merged != nil:
+		var err error
+		if report, err = r.merged.searched(); err != nil {
+			return nil, err
+		}
+	case r.visited:
 		report = interleave.Explore(r.ctx, cfg, w)
-	} else {
+	default:
 		report = interleave.Naive(r.ctx, r.cfg, w, false)
 	}
 	res := r.result(report)
@@ -219,18 +225,23 @@ func (r *run) check() (*Result, error) {
 		return nil, err
 	}
 	switch {
-	case report.Stop == interleave.Memory:
+	case report.Stop == interleave.Memory && r.keep.whole():
 		res.Verdict = Inconclusive
 		res.Why = fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
 		return res, r.fallOver(res)
+	case report.Stop == interleave.Memory:
+		res.Verdict, res.Why = Inconclusive, fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
 	case report.Stop == interleave.Cancelled:
 		res.Verdict, res.Why = Inconclusive, r.cutShort()
+	case !r.keep.whole():
+		res.Verdict, res.Why, res.Part = Inconclusive, "nothing is broken in this part", true
 	default:
 		res.Verdict = Holds
 		if res.Why = r.vacuous(res); res.Why != "" {
 			res.Verdict = Vacuous
 		}
 	}
+	r.part(res)
 	return res, nil
 }
 
@@ -266,6 +277,7 @@ func (r *run) result(report interleave.Report) *Result {
 func (r *run) total() (sum exercised) {
 	sum.add(r.before)
 	for _, w := range r.worlds {
+		sum.add(w.counted)
 		sum.add(w.exercised)
 	}
 	return sum
@@ -275,8 +287,9 @@ func (r *run) total() (sum exercised) {
 // returns it.
 func (r *run) settle() (counted exercised) {
 	for _, w := range r.worlds {
+		counted.add(w.counted)
 		counted.add(w.exercised)
-		w.exercised = exercised{}
+		w.counted, w.exercised = exercised{}, exercised{}
 	}
 	r.before.add(counted)
 	return counted

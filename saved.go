@@ -37,8 +37,10 @@ type saved struct {
 
 // savedSearch is an exhaustive search.
 type savedSearch struct {
-	Searched  *interleave.Searched
-	Exercised savedCounted
+	Ended      bool // nothing is left to search
+	Searched   *interleave.Searched
+	Exercised  savedCounted
+	Increments []savedIncrement // what Searched.Counted means
 }
 
 // savedRandom is a search that draws executions; see [interleave.Sampling].

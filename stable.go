@@ -36,6 +36,17 @@ func (w *world) Stable(v []uint32) interleave.Key {
 	return best
 }
 
+// Part tells states apart by what executions seldom have in common later: the
+// contents of the stores, the time, and the faults that are left.
+func (w *world) Part(v []uint32) uint64 {
+	k := interleave.HashKey(interleave.Key{}, v[:atBoundaries])
+	k = interleave.HashKey(k, v[atBudgets:atStores])
+	for s := range w.stores {
+		k = k.Mix(w.stableValue(v[atStores+s], nil))
+	}
+	return k[0]
+}
+
 // stableAs is the key with clients exchanged, or with their parts in order.
 func (w *world) stableAs(u []uint32, perm []int, parts []interleave.Key, inOrder bool) interleave.Key {
 	k := interleave.HashKey(interleave.Key{}, u[:atBoundaries])

@@ -24,6 +24,8 @@ type world struct {
 	watch    props.Fact
 	closes   bool // executions go on with a closing phase
 	exercised
+	counted    exercised            // what is no longer in exercised; see Counted
+	increments map[increment]uint32 // a copy of the tables' own
 
 	cache   caches
 	stable  stableKeys

@@ -16,16 +16,24 @@ type Searched struct {
 	Steps, Ends       int
 	Bytes             int64
 	Actions           []Action // those in Trail
-	Trail             []byte   // for each state but the first, in order: the parent less the one before, and where in Actions
+	Broken            uint32   // as in [Report]
+	Path              []Action
+	Trail             []byte // for each state but the first, in order: the parent less the one before, and where in Actions
+
+	// Of a shard: how many states were found before the search was split, 0 if it
+	// was not; the keys of those found after that; for each state 1 + what was
+	// counted when it was continued, 0 if it was not.
+	Split   int
+	Keys    []Key
+	Counted []uint32
 }
 
 // errAgain is a search that does not meet again what it met before.
 var errAgain = fmt.Errorf("%w: a step that was possible before the search was stopped no longer is", ErrNondeterministic)
 
-// round lets the caller keep the search, but not one that goes on only to the end
-// of the level in which it found a violation.
+// round lets the caller keep the search.
 func (s *search) round(stop Stop) {
-	if s.cfg.Round != nil && s.cfg.From == nil && s.report.Broken == 0 {
+	if s.cfg.Round != nil && s.cfg.From == nil {
 		s.cfg.Round(stop, s.searched)
 	}
 }
@@ -35,6 +43,16 @@ func (s *search) searched() *Searched {
 	to := &Searched{
 		Faults: s.report.Faults, Depth: s.report.Depth, At: s.at, States: s.states,
 		Steps: s.report.Steps, Ends: s.report.Ends, Bytes: s.report.Bytes,
+		Broken: s.report.Broken, Path: s.report.Path,
+	}
+	if s.part != nil {
+		to.Split = s.part.split
+		for i := range s.states {
+			to.Counted = append(to.Counted, *s.part.counted.at(i))
+			if to.Split > 0 && i >= to.Split {
+				to.Keys = append(to.Keys, *s.part.keys.at(i))
+			}
+		}
 	}
 	numbers := map[Action]int{}
 	var last uint32
@@ -101,12 +119,16 @@ func (s *search) arrive() {
 		panic(errAgain)
 	}
 	s.counted()
+	for i, n := range from.Counted {
+		*s.part.counted.at(i) = n
+	}
 	s.at, s.cfg.From, s.reader = from.At, nil, nil
 }
 
 // counted is what the search that was stopped had counted.
 func (s *search) counted() {
 	s.report.Steps, s.report.Ends, s.report.Bytes = s.cfg.From.Steps, s.cfg.From.Ends, s.cfg.From.Bytes
+	s.report.Broken, s.report.Path = s.cfg.From.Broken, s.cfg.From.Path
 	if s.cfg.Again != nil {
 		s.cfg.Again()
 	}
@@ -128,12 +150,16 @@ func (s *search) onceMore(faults int) func(v []uint32, number uint32) {
 				panic(errAgain)
 			}
 			broken := m.Apply(v, t.action, next)
-			key := m.Key(next)
-			if _, isNew := s.seen[key.shard()].add(key); !isNew || broken != 0 {
+			key := s.key(m, next)
+			if _, isNew := s.seen[key.shard()].add(key); !isNew {
 				panic(errAgain)
 			}
+			var to *queue // as in number
+			if broken == 0 {
+				to = s.queueAfter(t.action, faults)
+			}
 			coded = appendCoded(coded[:0], next)
-			s.add(coded, t, s.queueAfter(t.action, faults))
+			s.add(coded, t, key, to)
 			s.reader.next()
 		}
 	}

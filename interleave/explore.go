@@ -20,11 +20,15 @@ type Config struct {
 
 	// For Explore only: From is where an earlier search stopped, nil for none.
 	// Again is then called once the search is there. Round is called after each
-	// round, and when the search stops, with the reason, but not after a
-	// violation; took says how far it has got, which takes time. Either may be nil.
+	// round, and when the search stops, with the reason;
+	// took says how far it has got, which takes time. Either may be nil.
+	// Shard of Shards, counted from 0, is the part to be searched of a model that
+	// is [Sharded]; 0 of 0 is all of it.
 	From  *Searched
 	Again func()
 	Round func(stop Stop, took func() *Searched)
+
+	Shard, Shards int
 
 	// For Minimal only: at most so many states (0: no limit), the property that
 	// counts (0: any), and actions that are left out (nil: none).
@@ -82,6 +86,9 @@ func Explore(ctx context.Context, cfg Config, m Model) Report {
 	for i := range s.seen {
 		s.seen[i] = newVisited()
 	}
+	if cfg.Shards > 0 {
+		s.part = new(part)
+	}
 	if s.cfg.Workers <= 0 {
 		s.cfg.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -116,6 +123,7 @@ type search struct {
 	later  []*queue // by number of faults: states to start from
 	outs   []output
 	reader *trailReader // of cfg.From
+	part   *part        // nil if this is no shard
 	report Report
 }
 
@@ -159,13 +167,14 @@ func (s *search) run(ctx context.Context) {
 	first := make([]uint32, s.width)
 	s.models[0].Start(first)
 	s.next = s.newQueue()
-	key := s.models[0].Key(first)
+	key := s.key(s.models[0], first)
 	s.seen[key.shard()].add(key)
-	s.add(appendCoded(nil, first), trail{}, s.next)
+	s.add(appendCoded(nil, first), trail{}, key, s.next)
 	s.later = []*queue{s.next}
 	for faults := 0; faults < len(s.later); faults++ {
 		s.report.Faults, s.report.Depth = faults, 0
 		s.cur, s.later[faults] = s.later[faults], nil
+		s.split()
 		for s.cur != nil && s.cur.n > 0 {
 			s.next, s.at = s.newQueue(), 0
 			if s.cfg.From != nil {
@@ -248,6 +257,9 @@ func (s *search) bytes() int64 {
 	for _, v := range s.seen {
 		total += v.bytes()
 	}
+	if s.part != nil {
+		total += s.part.keys.bytes(16) + s.part.counted.bytes(4)
+	}
 	for _, q := range s.later {
 		if q != nil {
 			total += q.bytes()
@@ -270,7 +282,7 @@ func (s *search) batch(m Model, b int, out *output) {
 		out.steps += len(acts)
 		for _, a := range acts {
 			broken := m.Apply(v, a, next)
-			key := m.Key(next)
+			key := s.key(m, next)
 			shard := key.shard()
 			if broken == 0 && s.seen[shard].has(key) {
 				continue
@@ -279,6 +291,7 @@ func (s *search) batch(m Model, b int, out *output) {
 			out.coded = appendCoded(out.coded, next)
 			out.found = append(out.found, found{trail{number, a}, key, broken, int32(len(out.coded)), false})
 		}
+		s.count(m, number, len(acts), ends(acts))
 	})
 }
 
@@ -323,7 +336,7 @@ func (s *search) number(out *output, faults int) {
 			if f.broken == 0 {
 				to = s.queueAfter(f.action, faults)
 			}
-			s.add(out.coded[from:f.end], f.trail, to)
+			s.add(out.coded[from:f.end], f.trail, f.key, to)
 		}
 		from = f.end
 	}
@@ -341,13 +354,17 @@ func (s *search) queueAfter(a Action, faults int) *queue {
 }
 
 // add numbers a new state and puts it into a queue, if any.
-func (s *search) add(coded []byte, t trail, to *queue) {
+func (s *search) add(coded []byte, t trail, k Key, to *queue) {
 	if s.cfg.Visit != nil {
 		v := make([]uint32, s.width)
 		decode(coded, v)
 		s.cfg.Visit(v)
 	}
 	s.trail.add(t)
+	if s.part != nil {
+		s.part.keys.add(k)
+		s.part.counted.add(0)
+	}
 	if to != nil {
 		to.push(coded, uint32(s.states))
 	}
