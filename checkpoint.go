@@ -29,6 +29,8 @@ type Checkpoint struct {
 	// here; see [Merge]. 0 of 0 is all of it.
 	Shard, Shards int
 	Key, Store    string // as in [Trace]: how a command makes the system again
+
+	splitAt int // as in [interleave.Config]
 }
 
 // savedHead says which search a file holds.
@@ -190,6 +192,7 @@ func (k *keeper) failed(broken uint32, path []interleave.Action) {
 func (k *keeper) searching(cfg *interleave.Config) {
 	if !k.whole() {
 		cfg.Shard, cfg.Shards = k.to.Shard-1, k.to.Shards
+		cfg.SplitAt = k.to.splitAt
 	}
 	if found := k.file.Search; found != nil {
 		cfg.From = found.Searched

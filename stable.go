@@ -95,7 +95,7 @@ func (w *world) stableClient(u []uint32, c int, perm []int) interleave.Key {
 	for s := range w.layout.slots {
 		at := w.slot(c, s)
 		k = interleave.HashKey(k, u[at:at+1])
-		if word(u[at]).phase() == phaseRunning {
+		if word(u[at]).phase() == phaseRunning && w.sys.Stateless {
 			k = k.Mix(w.stableHistory(u[at+slotHistory], perm))
 		} else {
 			k = k.Mix(w.stableValue(u[at+slotHistory], nil)) // a deadline

@@ -29,6 +29,11 @@ type Config struct {
 	Round func(stop Stop, took func() *Searched)
 
 	Shard, Shards int
+	// SplitAt is how many states a number of faults begins with at least where
+	// the search is split: every shard searches everything before, and after it
+	// what follows from the states of its parts. 0 means 5000; fewer would be no
+	// fair share.
+	SplitAt int
 
 	// For Minimal only: at most so many states (0: no limit), the property that
 	// counts (0: any), and actions that are left out (nil: none).

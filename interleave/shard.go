@@ -1,5 +1,7 @@
 package interleave
 
+import "cmp"
+
 // Sharded is a [Model] that can be searched in parts, each in a process of its
 // own.
 type Sharded interface {
@@ -15,10 +17,7 @@ type Sharded interface {
 	Counted(steps int, ended bool) uint32
 }
 
-// splitAt is how many states a number of faults begins with at least where the
-// search is split: every shard searches everything before, and after it what
-// follows from the states of its parts. Fewer would be no fair share.
-const splitAt = 5000
+const defaultSplitAt = 5000
 
 // part is what a search that is one shard keeps besides.
 type part struct {
@@ -38,7 +37,7 @@ func (s *search) key(m Model, v []uint32) Key {
 // split leaves in the queue that the search goes on with only what is this
 // shard's.
 func (s *search) split() {
-	if s.part == nil || s.part.split > 0 || s.cur.n < splitAt {
+	if s.part == nil || s.part.split > 0 || s.cur.n < cmp.Or(s.cfg.SplitAt, defaultSplitAt) {
 		return
 	}
 	s.part.split = s.states
