@@ -150,7 +150,7 @@ func (s *search) onceMore(faults int) func(v []uint32, number uint32) {
 				panic(errAgain)
 			}
 			broken := m.Apply(v, t.action, next)
-			key := s.key(m, next)
+			key := m.Key(next)
 			if _, isNew := s.seen[key.shard()].add(key); !isNew {
 				panic(errAgain)
 			}
@@ -159,7 +159,7 @@ func (s *search) onceMore(faults int) func(v []uint32, number uint32) {
 				to = s.queueAfter(t.action, faults)
 			}
 			coded = appendCoded(coded[:0], next)
-			s.add(coded, t, key, to)
+			s.add(coded, t, s.stable(m, next), to)
 			s.reader.next()
 		}
 	}

@@ -150,6 +150,7 @@ type output struct {
 	steps  int
 	coded  []byte
 	found  []found
+	stable []Key // of a shard, as found
 	shards [shards][]int32 // by shard, where in found
 	lasts  []uint32
 	ends   []end
@@ -172,9 +173,9 @@ func (s *search) run(ctx context.Context) {
 	first := make([]uint32, s.width)
 	s.models[0].Start(first)
 	s.next = s.newQueue()
-	key := s.key(s.models[0], first)
+	key := s.models[0].Key(first)
 	s.seen[key.shard()].add(key)
-	s.add(appendCoded(nil, first), trail{}, key, s.next)
+	s.add(appendCoded(nil, first), trail{}, s.stable(s.models[0], first), s.next)
 	s.later = []*queue{s.next}
 	for faults := 0; faults < len(s.later); faults++ {
 		s.report.Faults, s.report.Depth = faults, 0
@@ -287,13 +288,16 @@ func (s *search) batch(m Model, b int, out *output) {
 		out.steps += len(acts)
 		for _, a := range acts {
 			broken := m.Apply(v, a, next)
-			key := s.key(m, next)
+			key := m.Key(next)
 			shard := key.shard()
 			if broken == 0 && s.seen[shard].has(key) {
 				continue
 			}
 			out.shards[shard] = append(out.shards[shard], int32(len(out.found)))
 			out.coded = appendCoded(out.coded, next)
+			if s.part != nil {
+				out.stable = append(out.stable, s.stable(m, next))
+			}
 			out.found = append(out.found, found{trail{number, a}, key, broken, int32(len(out.coded)), false})
 		}
 		s.count(m, number, len(acts), ends(acts))
@@ -303,6 +307,7 @@ func (s *search) batch(m Model, b int, out *output) {
 // reset empties an output and keeps its memory.
 func (o *output) reset() {
 	o.steps, o.coded, o.found, o.lasts, o.ends = 0, o.coded[:0], o.found[:0], o.lasts[:0], o.ends[:0]
+	o.stable = o.stable[:0]
 	for i := range o.shards {
 		o.shards[i] = o.shards[i][:0]
 	}
@@ -341,7 +346,11 @@ func (s *search) number(out *output, faults int) {
 			if f.broken == 0 {
 				to = s.queueAfter(f.action, faults)
 			}
-			s.add(out.coded[from:f.end], f.trail, f.key, to)
+			var stable Key
+			if s.part != nil {
+				stable = out.stable[i]
+			}
+			s.add(out.coded[from:f.end], f.trail, stable, to)
 		}
 		from = f.end
 	}
@@ -359,7 +368,7 @@ func (s *search) queueAfter(a Action, faults int) *queue {
 }
 
 // add numbers a new state and puts it into a queue, if any.
-func (s *search) add(coded []byte, t trail, k Key, to *queue) {
+func (s *search) add(coded []byte, t trail, stable Key, to *queue) {
 	if s.cfg.Visit != nil {
 		v := make([]uint32, s.width)
 		decode(coded, v)
@@ -367,7 +376,7 @@ func (s *search) add(coded []byte, t trail, k Key, to *queue) {
 	}
 	s.trail.add(t)
 	if s.part != nil {
-		s.part.keys.add(k)
+		s.part.keys.add(stable)
 		s.part.counted.add(0)
 	}
 	if to != nil {

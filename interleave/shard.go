@@ -26,12 +26,12 @@ type part struct {
 	counted blocks[uint32] // 1 + what was counted when the state was continued, 0 if it was not
 }
 
-// key is the key of a state.
-func (s *search) key(m Model, v []uint32) Key {
-	if s.part != nil {
-		return m.(Sharded).Stable(v)
+// stable is what a state is told by in other shards, if there are any.
+func (s *search) stable(m Model, v []uint32) Key {
+	if s.part == nil {
+		return Key{}
 	}
-	return m.Key(v)
+	return m.(Sharded).Stable(v)
 }
 
 // split leaves in the queue that the search goes on with only what is this
