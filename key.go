@@ -40,21 +40,7 @@ func rename(text string, perm []int) string {
 // sent and remembered alike. Where nothing names a client, the order of the
 // clients' parts is left out of the key instead.
 func (w *world) Key(v []uint32) interleave.Key {
-	if w.scratch == nil {
-		for range 3 {
-			w.scratch = append(w.scratch, make([]uint32, w.width))
-		}
-	}
-	u := w.scratch[0]
-	copy(u, v)
-	for n := range w.nodes {
-		u[w.node(n)+1] &^= nodeCrashable
-	}
-	for c := range w.clients {
-		for s := range w.layout.slots {
-			u[w.slot(c, s)] &^= w.noKey
-		}
-	}
+	u := w.masked(v)
 	if !w.symmetry {
 		return interleave.HashKey(interleave.Key{}, u)
 	}
@@ -75,6 +61,26 @@ func (w *world) Key(v []uint32) interleave.Key {
 		}
 	}
 	return interleave.HashKey(interleave.Key{}, best)
+}
+
+// masked is a state without what keys leave out. It is only lent.
+func (w *world) masked(v []uint32) []uint32 {
+	if w.scratch == nil {
+		for range 3 {
+			w.scratch = append(w.scratch, make([]uint32, w.width))
+		}
+	}
+	u := w.scratch[0]
+	copy(u, v)
+	for n := range w.nodes {
+		u[w.node(n)+1] &^= nodeCrashable
+	}
+	for c := range w.clients {
+		for s := range w.layout.slots {
+			u[w.slot(c, s)] &^= w.noKey
+		}
+	}
+	return u
 }
 
 // sortedKey is the key of a vector in whatever order its clients' parts are:
@@ -122,6 +128,9 @@ func (w *world) renameVector(u []uint32, perm []int, out []uint32) {
 	out[atProps] = value(u[atProps])
 	for s := range w.stores {
 		out[atStores+s] = value(u[atStores+s])
+	}
+	for i := range w.lates {
+		out[w.late(i)+1] = value(u[w.late(i)+1])
 	}
 	for n := range w.nodes {
 		out[w.node(n)] = history(u[w.node(n)])

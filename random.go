@@ -70,20 +70,29 @@ func parseSearch(name string) ([]interleave.Strategy, error) {
 }
 
 // random draws executions instead of trying all.
-func (r *run) random(strategies []interleave.Strategy) (*Result, error) {
+func (r *run) random() (*Result, error) {
 	res := r.result(interleave.Report{})
-	if err := r.sample(res, strategies); err != nil {
+	var from starter
+	switch {
+	case r.keep != nil:
+		from = r.keep
+	case r.merged != nil:
+		from = r.merged
+	}
+	if err := r.sample(res, r.strategies, from); err != nil {
 		return nil, err
 	}
 	if res.Verdict == "" {
 		res.Verdict, res.Why = Inconclusive, r.drawnText(res)
+		res.Part = !r.keep.whole() && r.ctx.Err() == nil
+		r.part(res)
 	}
 	return res, nil
 }
 
 // fallOver draws executions after an exhaustive search ran out of memory.
 func (r *run) fallOver(res *Result) error {
-	err := r.sample(res, searches["random"])
+	err := r.sample(res, searches["random"], nil)
 	if err == nil && res.Verdict == Inconclusive {
 		res.Why += "; then " + r.drawnText(res)
 	}
@@ -98,8 +107,15 @@ func (r *run) drawnText(res *Result) string {
 	return text
 }
 
+// starter makes a search go on from where another has stopped.
+type starter interface {
+	sampling(cfg *interleave.SampleConfig)
+	failed(broken uint32, path []interleave.Action) // in the pilot
+}
+
 // sample draws executions until one fails, and adds what came of it to a result.
-func (r *run) sample(res *Result, strategies []interleave.Strategy) error {
+// From says where the search begins, and what becomes of it; it may be nil.
+func (r *run) sample(res *Result, strategies []interleave.Strategy, from starter) error {
 	w := newWorld(r.tables, reductions{clients: r.reduce.clients})
 	w.last = true
 	out := &Random{Seed: r.o.Seed}
@@ -107,8 +123,12 @@ func (r *run) sample(res *Result, strategies []interleave.Strategy) error {
 	learned, broken, path := interleave.Pilot(r.o.Seed, w)
 	if broken != 0 {
 		out.Pilot = true
+		if from != nil {
+			from.failed(broken, path)
+		}
 		return r.tellDrawn(res, broken, path)
 	}
+	r.settle()
 	cfg := interleave.SampleConfig{
 		Strategies: strategies, Executions: r.o.Executions, Seed: r.o.Seed, Workers: r.o.Workers, Learned: learned, Samples: samples,
 	}
@@ -120,6 +140,9 @@ func (r *run) sample(res *Result, strategies []interleave.Strategy) error {
 	}
 	if r.o.Progress != nil {
 		cfg.Progress = func(n int) { r.o.Progress(Progress{Executions: n}) }
+	}
+	if from != nil {
+		from.sampling(&cfg)
 	}
 	report := interleave.Sample(r.ctx, cfg, w)
 	out.Executions, out.Steps, out.Longest = report.Executions, report.Steps, report.Longest

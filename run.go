@@ -40,6 +40,10 @@ type Options struct {
 	Memory    int64          // bytes for the states; 0 means 4 GiB
 	Seed      uint64         // of what is drawn, and of the executions that are run again for real
 	Progress  func(Progress) // called now and then while searching; may be nil
+
+	// Checkpoint is where the search is kept so that it can go on after it was
+	// stopped, nil for nowhere.
+	Checkpoint *Checkpoint
 }
 
 // Progress is how far a search has got.
@@ -72,6 +76,8 @@ type Result struct {
 	JumpTargets   []string       // where the clock could jump
 	Properties    []string       // what was judged: "name: claim"
 
+	Part bool // it is a shard that has ended, and nothing is broken: the verdict is that of Merge
+
 	Random *Random // executions that were drawn; nil if none were
 
 	Story *Trace // violated: the smallest story
@@ -91,40 +97,64 @@ func Run(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) 
 }
 
 func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
+	named := b.named()
+	b, err := b.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRun(ctx, sys, b, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	r.named = named
+	if o.Checkpoint != nil {
+		if err := r.openCheckpoint(); err != nil {
+			return nil, err
+		}
+		defer r.keep.stop()
+	}
+	res, err := r.search()
+	if r.keep != nil && r.keep.err != nil {
+		return nil, r.keep.err
+	}
+	return res, err
+}
+
+// newRun is a check about to begin. It must be closed.
+func newRun(ctx context.Context, sys System, b Bounds, o Options) (*run, error) {
 	prepared, err := sys.prepared()
 	if err != nil {
 		return nil, err
 	}
-	named := b.named()
-	b, err = b.withDefaults()
+	r := &run{ctx: ctx, o: o}
+	if r.reduce, r.visited, err = parseReduction(o.Reduction); err != nil {
+		return nil, err
+	}
+	if r.strategies, err = parseSearch(o.Search); err != nil {
+		return nil, err
+	}
+	r.tables, err = newTables(prepared, b)
 	if err != nil {
 		return nil, err
 	}
-	reduce, visited, err := parseReduction(o.Reduction)
-	if err != nil {
-		return nil, err
-	}
-	strategies, err := parseSearch(o.Search)
-	if err != nil {
-		return nil, err
-	}
-	tab, err := newTables(prepared, b)
-	if err != nil {
-		return nil, err
-	}
-	defer tab.close()
-	r := &run{ctx: ctx, tables: tab, reduce: reduce, o: o, named: named}
-	if err := tab.distinctOperations(); err != nil {
+	if err := r.distinctOperations(); err != nil {
+		r.close()
 		return nil, err
 	}
 	r.cfg = interleave.Config{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, Samples: samples}
 	if r.cfg.Memory == 0 {
 		r.cfg.Memory = DefaultMemory
 	}
-	if strategies != nil {
-		return r.random(strategies)
+	return r, nil
+}
+
+// search draws executions, or tries all.
+func (r *run) search() (*Result, error) {
+	if r.strategies != nil {
+		return r.random()
 	}
-	return r.check(visited)
+	return r.check()
 }
 
 // samples is how many executions of a search are run again for real.
@@ -154,21 +184,37 @@ func parseReduction(text string) (r reductions, visited bool, err error) {
 // run is one check under way.
 type run struct {
 	*tables
-	ctx    context.Context
-	cfg    interleave.Config
-	reduce reductions
-	o      Options
+	ctx context.Context
+	cfg interleave.Config
+	o   Options
 
-	named   []string // budgets that the caller asked for
-	learned *world   // see learnedWorld
+	reduce     reductions
+	visited    bool                  // states seen before are not continued
+	strategies []interleave.Strategy // nil to try all
+
+	named   []string  // budgets that the caller asked for
+	learned *world    // see learnedWorld
+	before  exercised // what is no longer in the worlds
+	keep    *checkpointer   // nil if nothing is kept in a file
+	merged  *merger   // nil if no shards are merged
 }
 
-func (r *run) check(visited bool) (*Result, error) {
+func (r *run) check() (*Result, error) {
 	w := newWorld(r.tables, r.reduce)
 	var report interleave.Report
-	if visited {
-		report = interleave.Explore(r.ctx, r.cfg, w)
-	} else {
+	cfg := r.cfg
+	if r.keep != nil {
+		r.keep.searching(&cfg)
+	}
+	switch {
+	case r.merged != nil:
+		var err error
+		if report, err = r.merged.searched(); err != nil {
+			return nil, err
+		}
+	case r.visited:
+		report = interleave.Explore(r.ctx, cfg, w)
+	default:
 		report = interleave.Naive(r.ctx, r.cfg, w, false)
 	}
 	res := r.result(report)
@@ -180,18 +226,23 @@ func (r *run) check(visited bool) (*Result, error) {
 		return nil, err
 	}
 	switch {
-	case report.Stop == interleave.Memory:
+	case report.Stop == interleave.Memory && r.keep.whole():
 		res.Verdict = Inconclusive
 		res.Why = fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
 		return res, r.fallOver(res)
+	case report.Stop == interleave.Memory:
+		res.Verdict, res.Why = Inconclusive, fmt.Sprintf("the states took more than %s", byteText(r.cfg.Memory))
 	case report.Stop == interleave.Cancelled:
 		res.Verdict, res.Why = Inconclusive, r.cutShort()
+	case !r.keep.whole():
+		res.Verdict, res.Why, res.Part = Inconclusive, "nothing is broken in this part", true
 	default:
 		res.Verdict = Holds
 		if res.Why = r.vacuous(res); res.Why != "" {
 			res.Verdict = Vacuous
 		}
 	}
+	r.part(res)
 	return res, nil
 }
 
@@ -223,13 +274,32 @@ func (r *run) result(report interleave.Report) *Result {
 	return res
 }
 
+// total is all that was counted.
+func (r *run) total() (sum exercised) {
+	sum.add(r.before)
+	for _, w := range r.worlds {
+		sum.add(w.counted)
+		sum.add(w.exercised)
+	}
+	return sum
+}
+
+// settle moves what the worlds have counted to what was counted before, and
+// returns it.
+func (r *run) settle() (counted exercised) {
+	for _, w := range r.worlds {
+		counted.add(w.counted)
+		counted.add(w.exercised)
+		w.counted, w.exercised = exercised{}, exercised{}
+	}
+	r.before.add(counted)
+	return counted
+}
+
 // tally is what was exercised so far, and after a complete search the faults that
 // found no place to strike.
 func (r *run) tally(complete bool) (what map[string]int, notApplicable []string) {
-	var sum exercised
-	for _, w := range r.worlds {
-		sum.add(w.exercised)
-	}
+	sum := r.total()
 	for i, f := range faults {
 		if f := f.about(&r.bounds); complete && *f.budget > 0 && sum.struck[i] == 0 {
 			notApplicable = append(notApplicable, f.json)
@@ -260,10 +330,7 @@ func (r *run) vacuous(res *Result) string {
 			return name + " found no place to strike"
 		}
 	}
-	var held uint64
-	for _, w := range r.worlds {
-		held |= w.held
-	}
+	held := r.total().held
 	for i, p := range r.props {
 		if !p.Optional && held&(1<<(i%64)) == 0 {
 			return fmt.Sprintf("%s was never put to the test: %s", p.Name, p.Claim)

@@ -36,6 +36,8 @@ type tables struct {
 	effects  map[uint32][]model.Effect
 	claims   map[uint32][]Claim
 	closings map[interleave.Key]closingValue
+
+	increments increments
 }
 
 type storeKey struct {

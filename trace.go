@@ -18,25 +18,31 @@ const TraceVersion = 1
 // system under which bounds, every choice by number and by label, and what
 // came of it.
 type Trace struct {
-	Version   int       `json:"version"`
-	System    string    `json:"system"`
-	Key       string    `json:"key,omitempty"`       // key source of a built-in writer's clients
-	Workload  Workload  `json:"workload,omitempty"`  // of a built-in writer
-	Store     string    `json:"store,omitempty"`     // what carries out the statements
-	Isolation Isolation `json:"isolation,omitempty"` // of a store that has levels; "" means serial
-	Bounds    Bounds    `json:"bounds"`
-	Property  string    `json:"property"`         // the property broken, "" if none is
-	Message   string    `json:"message"`          // how
-	Minimal   bool      `json:"minimal"`          // no story has fewer faults, switches, steps, in that order
-	Shrunk    bool      `json:"shrunk,omitempty"` // made smaller, but a smaller one may exist
-	Faults    int       `json:"faults"`
-	Switches  int       `json:"switches"`
-	Steps     []Step    `json:"steps"`
-	Edits     *Edits    `json:"edits,omitempty"` // replays: how the code has changed since
-	Need      []string  `json:"necessary"`       // what cannot be left out
+	Version int    `json:"version"`
+	System  string `json:"system"`
+	Origin
+	Bounds   Bounds   `json:"bounds"`
+	Property string   `json:"property"`         // the property broken, "" if none is
+	Message  string   `json:"message"`          // how
+	Minimal  bool     `json:"minimal"`          // no story has fewer faults, switches, steps, in that order
+	Shrunk   bool     `json:"shrunk,omitempty"` // made smaller, but a smaller one may exist
+	Faults   int      `json:"faults"`
+	Switches int      `json:"switches"`
+	Steps    []Step   `json:"steps"`
+	Edits    *Edits   `json:"edits,omitempty"` // replays: how the code has changed since
+	Need     []string `json:"necessary"`       // what cannot be left out
 
 	clients, nodes int
 	stores         []string
+}
+
+// Origin is how a command makes a built-in system again. Its names are those of
+// the flags of explore check; "" is the default.
+type Origin struct {
+	Key       string    `json:"key,omitempty"`       // key source of the clients
+	Workload  Workload  `json:"workload,omitempty"`  // what the clients submit
+	Store     string    `json:"store,omitempty"`     // what carries out the statements
+	Isolation Isolation `json:"isolation,omitempty"` // of a store that has levels; "" means serial
 }
 
 // ErrDiverged is a replay that could not go the way of the trace.

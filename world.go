@@ -24,8 +24,11 @@ type world struct {
 	watch    props.Fact
 	closes   bool // executions go on with a closing phase
 	exercised
+	counted    exercised            // what is no longer in exercised; see Counted
+	increments map[increment]uint32 // a copy of the tables' own
 
 	cache   caches
+	stable  stableKeys
 	targets []int64  // scratch of jumpTargets
 	others  []State  // scratch of waits
 	holders [][2]int // the client and slot of each of the others
@@ -200,7 +203,7 @@ func (w *world) settleClient(v []uint32, c int) {
 
 // tell hands a value to client c and runs it to its next op.
 func (w *world) tell(v []uint32, c int, value uint32) {
-	if !w.isActor(c) {
+	if w.log != nil && !w.isActor(c) {
 		w.log.told(w.name(c), w.values, value)
 	}
 	v[w.clientAt(c)] = w.next(v[w.clientAt(c)], interleave.Event(0, value))

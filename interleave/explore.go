@@ -4,8 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 )
 
 // Config says how to search. The zero value searches with one worker a core
@@ -19,6 +17,23 @@ type Config struct {
 	// with every distinct state in which an execution ends. Either may be nil;
 	// the vector is only lent.
 	Visit, End func(v []uint32)
+
+	// For Explore only: From is where an earlier search stopped, nil for none.
+	// Again is then called once the search is there. Round is called after each
+	// round, and when the search stops, with the reason;
+	// took says how far it has got, which takes time. Either may be nil.
+	// Shard of Shards, counted from 0, is the part to be searched of a model that
+	// is [Sharded]; 0 of 0 is all of it.
+	From  *Searched
+	Again func()
+	Round func(stop Stop, took func() *Searched)
+
+	Shard, Shards int
+	// SplitAt is how many states a number of faults begins with at least where
+	// the search is split: every shard searches everything before, and after it
+	// what follows from the states of its parts. 0 means 5000; fewer would be no
+	// fair share.
+	SplitAt int
 
 	// For Minimal only: at most so many states (0: no limit), the property that
 	// counts (0: any), and actions that are left out (nil: none).
@@ -72,7 +87,13 @@ func (r Report) Executions() int { return r.Steps - (r.States - 1) + r.Ends }
 // first and among them those with fewer steps, until a property is broken. The
 // report does not depend on the number of workers.
 func Explore(ctx context.Context, cfg Config, m Model) Report {
-	s := &search{cfg: cfg, width: m.Width(), seen: newVisited()}
+	s := &search{cfg: cfg, width: m.Width()}
+	for i := range s.seen {
+		s.seen[i] = newVisited()
+	}
+	if cfg.Shards > 0 {
+		s.part = new(part)
+	}
 	if s.cfg.Workers <= 0 {
 		s.cfg.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -85,22 +106,37 @@ func Explore(ctx context.Context, cfg Config, m Model) Report {
 	return s.report
 }
 
-// search is breadth-first within one number of faults at a time. The states of
-// a level are expanded by all workers, who only read the set of states seen;
-// then what they found is added in order, so that the least parent wins.
+// search is breadth-first within one number of faults at a time. A round takes
+// some batches of states of a level through three phases:
+//
+//	expand: batch by batch, all workers; nobody writes what others read
+//	merge:  shard by shard of the states seen, all workers, each in the order of the batches
+//	number: one worker numbers what is new, in order, and puts it into queues
+//
+// So the first parent in order wins at any number of workers, and there is
+// little to do in the last phase.
 type search struct {
 	cfg    Config
 	width  int
 	models []Model
-	seen   *visited
+	seen   [shards]*visited // by key
+	states int              // in seen
 	trail  blocks[trail]
 	cur    *queue   // the level being expanded
 	at     int      // how many of its states were
 	next   *queue   // the level after it
 	later  []*queue // by number of faults: states to start from
 	outs   []output
+	reader *trailReader // of cfg.From
+	part   *part        // nil if this is no shard
 	report Report
 }
+
+// shards is how many parts of the states seen can be merged at once.
+const shards = 16
+
+// shard is the part that a key belongs to.
+func (k Key) shard() int { return int(k[1] >> 60) }
 
 // trail is how a state was first reached; its parent has a smaller number.
 type trail struct {
@@ -109,39 +145,47 @@ type trail struct {
 }
 
 // output is what one worker found for one batch of states, one after another
-// in words, and the states of the batch in which an execution ends.
+// in coded, and the states of the batch in which an execution ends.
 type output struct {
-	steps int
-	words []uint32
-	found []found
-	lasts []uint32
-	ends  []end
+	steps  int
+	coded  []byte
+	found  []found
+	stable []Key // of a shard, as found
+	shards [shards][]int32 // by shard, where in found
+	lasts  []uint32
+	ends   []end
 }
 
 type found struct {
 	trail
 	key    Key
 	broken uint32
+	end    int32 // of its code
+	isNew  bool
 }
 
 type end struct{ number, broken uint32 }
 
-const (
-	batchLen       = 128
-	batchPerWorker = 8
-)
+// batchPerWorker is how many batches of a round there are for each worker.
+const batchPerWorker = 8
 
 func (s *search) run(ctx context.Context) {
 	first := make([]uint32, s.width)
 	s.models[0].Start(first)
 	s.next = s.newQueue()
-	s.add(first, found{key: s.models[0].Key(first)}, s.next)
+	key := s.models[0].Key(first)
+	s.seen[key.shard()].add(key)
+	s.add(appendCoded(nil, first), trail{}, s.stable(s.models[0], first), s.next)
 	s.later = []*queue{s.next}
 	for faults := 0; faults < len(s.later); faults++ {
 		s.report.Faults, s.report.Depth = faults, 0
 		s.cur, s.later[faults] = s.later[faults], nil
+		s.split()
 		for s.cur != nil && s.cur.n > 0 {
-			s.next = s.newQueue()
+			s.next, s.at = s.newQueue(), 0
+			if s.cfg.From != nil {
+				s.again(ctx, faults)
+			}
 			if s.report.Stop = s.level(ctx, faults); s.report.Stop != "" {
 				s.finish()
 				return
@@ -150,6 +194,9 @@ func (s *search) run(ctx context.Context) {
 			s.report.Depth++
 		}
 	}
+	if s.cfg.From != nil {
+		s.arrive() // it had been completed
+	}
 	s.report.Stop = Complete
 	s.finish()
 }
@@ -157,7 +204,8 @@ func (s *search) run(ctx context.Context) {
 func (s *search) newQueue() *queue { return &queue{width: s.width} }
 
 func (s *search) finish() {
-	s.report.States = s.seen.keys.n
+	s.report.States = s.states
+	s.round(s.report.Stop)
 	if s.report.Stop != Complete {
 		s.report.Queue = s.cur.n - s.at + s.next.n
 		for _, q := range s.later {
@@ -172,32 +220,34 @@ func (s *search) finish() {
 	}
 }
 
-// level expands every state of the current level.
+// level expands the states of the current level that were not yet.
 func (s *search) level(ctx context.Context, faults int) Stop {
-	s.at = 0
-	for at := 0; at < s.cur.batches(); {
-		if ctx.Err() != nil {
-			return s.cutShort(Cancelled)
-		}
+	for {
+		s.report.Bytes = max(s.report.Bytes, s.bytes())
+		at := (s.at + batchLen - 1) / batchLen
 		n := min(len(s.outs), s.cur.batches()-at)
-		s.expand(at, n)
-		for b := range n {
-			s.merge(&s.outs[b], faults)
+		switch {
+		case s.at > 0 && s.cfg.Memory > 0 && s.report.Bytes > s.cfg.Memory:
+			return s.cutShort(Memory)
+		case n > 0 && ctx.Err() != nil:
+			return s.cutShort(Cancelled)
+		case n == 0:
+			return s.cutShort("")
 		}
-		at += n
-		s.at = min(s.cur.n, at*batchLen)
+		together(s.cfg.Workers, n, func(worker, b int) { s.batch(s.models[worker], at+b, &s.outs[b]) })
+		together(min(s.cfg.Workers, n), shards, func(_, i int) { s.merge(s.outs[:n], i) })
+		for b := range n {
+			s.number(&s.outs[b], faults)
+		}
+		s.at = min(s.cur.n, (at+n)*batchLen)
 		if s.cfg.Progress != nil {
 			s.cfg.Progress(Progress{
-				Faults: faults, Depth: s.report.Depth, States: s.seen.keys.n, Steps: s.report.Steps,
+				Faults: faults, Depth: s.report.Depth, States: s.states, Steps: s.report.Steps,
 				Queue: s.cur.n - s.at + s.next.n,
 			})
 		}
-		s.report.Bytes = max(s.report.Bytes, s.bytes())
-		if s.cfg.Memory > 0 && s.report.Bytes > s.cfg.Memory {
-			return s.cutShort(Memory)
-		}
+		s.round("")
 	}
-	return s.cutShort("")
 }
 
 // cutShort is why the search stops, and a violation is the better reason.
@@ -209,7 +259,13 @@ func (s *search) cutShort(why Stop) Stop {
 }
 
 func (s *search) bytes() int64 {
-	total := s.seen.bytes() + s.trail.bytes(8) + s.cur.bytes() + s.next.bytes()
+	total := s.trail.bytes(8) + s.cur.bytes() + s.next.bytes()
+	for _, v := range s.seen {
+		total += v.bytes()
+	}
+	if s.part != nil {
+		total += s.part.keys.bytes(16) + s.part.counted.bytes(4)
+	}
 	for _, q := range s.later {
 		if q != nil {
 			total += q.bytes()
@@ -218,43 +274,9 @@ func (s *search) bytes() int64 {
 	return total
 }
 
-// expand lets the workers fill outs[0:n] with what follows the batches of cur
-// from number at on.
-func (s *search) expand(at, n int) {
-	if s.cfg.Workers == 1 || n == 1 {
-		for b := range n {
-			s.batch(s.models[0], at+b, &s.outs[b])
-		}
-		return
-	}
-	var wg sync.WaitGroup
-	var taken atomic.Int64
-	failed := make([]any, len(s.models))
-	for w, m := range s.models {
-		wg.Go(func() {
-			ended := false
-			defer func() {
-				if failed[w] = recover(); failed[w] == nil && !ended {
-					failed[w] = ErrGoexit
-				}
-			}()
-			for b := int(taken.Add(1)) - 1; b < n; b = int(taken.Add(1)) - 1 {
-				s.batch(m, at+b, &s.outs[b])
-			}
-			ended = true
-		})
-	}
-	wg.Wait()
-	for _, r := range failed {
-		if r != nil {
-			panic(r) // the code under test is at fault; the caller reports it
-		}
-	}
-}
-
 // batch expands one batch of states.
 func (s *search) batch(m Model, b int, out *output) {
-	*out = output{words: out.words[:0], found: out.found[:0], lasts: out.lasts[:0], ends: out.ends[:0]}
+	out.reset()
 	var acts []Action
 	next := make([]uint32, s.width)
 	s.cur.batch(b, func(v []uint32, number uint32) {
@@ -266,16 +288,43 @@ func (s *search) batch(m Model, b int, out *output) {
 		out.steps += len(acts)
 		for _, a := range acts {
 			broken := m.Apply(v, a, next)
-			if key := m.Key(next); broken != 0 || !s.seen.has(key) {
-				out.found = append(out.found, found{trail{number, a}, key, broken})
-				out.words = append(out.words, next...)
+			key := m.Key(next)
+			shard := key.shard()
+			if broken == 0 && s.seen[shard].has(key) {
+				continue
 			}
+			out.shards[shard] = append(out.shards[shard], int32(len(out.found)))
+			out.coded = appendCoded(out.coded, next)
+			if s.part != nil {
+				out.stable = append(out.stable, s.stable(m, next))
+			}
+			out.found = append(out.found, found{trail{number, a}, key, broken, int32(len(out.coded)), false})
 		}
+		s.count(m, number, len(acts), ends(acts))
 	})
 }
 
-// merge adds what one batch found, in order.
-func (s *search) merge(out *output, faults int) {
+// reset empties an output and keeps its memory.
+func (o *output) reset() {
+	o.steps, o.coded, o.found, o.lasts, o.ends = 0, o.coded[:0], o.found[:0], o.lasts[:0], o.ends[:0]
+	o.stable = o.stable[:0]
+	for i := range o.shards {
+		o.shards[i] = o.shards[i][:0]
+	}
+}
+
+// merge adds what was found to one shard of the states seen.
+func (s *search) merge(outs []output, shard int) {
+	for b := range outs {
+		for _, i := range outs[b].shards[shard] {
+			f := &outs[b].found[i]
+			_, f.isNew = s.seen[shard].add(f.key)
+		}
+	}
+}
+
+// number gives numbers to what is new in one batch, in order.
+func (s *search) number(out *output, faults int) {
 	s.report.Steps += out.steps
 	for i, e := range out.ends {
 		s.report.Ends++
@@ -286,34 +335,54 @@ func (s *search) merge(out *output, faults int) {
 			s.report.Broken, s.report.Path = e.broken, s.path(e.number)
 		}
 	}
-	for i, f := range out.found {
-		to := s.next
-		if f.action.Fault() {
-			for len(s.later) <= faults+1 {
-				s.later = append(s.later, s.newQueue())
-			}
-			to = s.later[faults+1]
+	from := int32(0)
+	for i := range out.found {
+		f := &out.found[i]
+		if f.broken != 0 && s.report.Broken == 0 {
+			s.report.Broken, s.report.Path = f.broken, append(s.path(f.parent), f.action)
 		}
-		s.add(out.words[i*s.width:(i+1)*s.width], f, to)
+		if f.isNew {
+			var to *queue // where something is broken, the search ends
+			if f.broken == 0 {
+				to = s.queueAfter(f.action, faults)
+			}
+			var stable Key
+			if s.part != nil {
+				stable = out.stable[i]
+			}
+			s.add(out.coded[from:f.end], f.trail, stable, to)
+		}
+		from = f.end
 	}
 }
 
-// add puts a state into the visited set, and into a queue if it is new and
-// nothing is broken there.
-func (s *search) add(v []uint32, f found, to *queue) {
-	n, isNew := s.seen.add(f.key)
-	if isNew {
-		s.trail.add(f.trail)
-		if s.cfg.Visit != nil {
-			s.cfg.Visit(v)
-		}
+// queueAfter is the queue for a state reached with an action.
+func (s *search) queueAfter(a Action, faults int) *queue {
+	if !a.Fault() {
+		return s.next
 	}
-	switch {
-	case f.broken != 0 && s.report.Broken == 0:
-		s.report.Broken, s.report.Path = f.broken, append(s.path(f.parent), f.action)
-	case f.broken == 0 && isNew:
-		to.push(v, uint32(n))
+	for len(s.later) <= faults+1 {
+		s.later = append(s.later, s.newQueue())
 	}
+	return s.later[faults+1]
+}
+
+// add numbers a new state and puts it into a queue, if any.
+func (s *search) add(coded []byte, t trail, stable Key, to *queue) {
+	if s.cfg.Visit != nil {
+		v := make([]uint32, s.width)
+		decode(coded, v)
+		s.cfg.Visit(v)
+	}
+	s.trail.add(t)
+	if s.part != nil {
+		s.part.keys.add(stable)
+		s.part.counted.add(0)
+	}
+	if to != nil {
+		to.push(coded, uint32(s.states))
+	}
+	s.states++
 }
 
 // path is the actions that lead to a state.

@@ -224,7 +224,7 @@ func TestQueue(t *testing.T) {
 		for j := range v {
 			v[j] = rng.Uint32() >> rng.IntN(32)
 		}
-		q.push(v, uint32(i))
+		q.push(appendCoded(nil, v), uint32(i))
 		want = append(want, fmt.Sprint(i, v))
 	}
 	var got []string

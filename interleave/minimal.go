@@ -10,8 +10,8 @@ import "context"
 // Stop is Complete when nothing breaks.
 func Minimal(ctx context.Context, cfg Config, m Model, faults int) Report {
 	s := &minimal{
-		search: search{cfg: cfg, width: m.Width(), seen: newVisited(), models: []Model{m}},
-		faults: faults,
+		search: search{cfg: cfg, width: m.Width(), models: []Model{m}},
+		seen:   newVisited(), faults: faults,
 	}
 	s.run(ctx)
 	s.report.States = s.seen.keys.n
@@ -20,6 +20,7 @@ func Minimal(ctx context.Context, cfg Config, m Model, faults int) Report {
 
 type minimal struct {
 	search
+	seen   *visited
 	faults int
 	rows   [][]*waiting // by switches, then by steps
 	bytes  int64

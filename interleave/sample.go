@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
 
 	"exactlyone/choice"
 )
@@ -12,6 +11,9 @@ import (
 // Sampled is a [Model] that says enough of its actions to draw executions.
 type Sampled interface {
 	Model
+	// Stable tells the same states apart as Key does, and is the same in every
+	// process.
+	Stable(v []uint32) Key
 	// Task is whose step an action is, -1 for nobody's.
 	Task(a Action) int
 	// Fault is which kind of fault an action is.
@@ -36,6 +38,38 @@ type SampleConfig struct {
 	Source     func(execution int) choice.Source // nil means choice.NewRandom
 	Progress   func(executions int)              // called now and then; may be nil
 	Samples    int                               // how many of the first paths to report
+
+	// Shard of Shards: only executions whose number leaves the remainder Shard
+	// when divided by Shards are drawn. 0 Shards are one.
+	Shard, Shards int
+	// From is where an earlier search stopped, nil for none; it is used up.
+	From *Sampling
+	// Round is called with how far the search has got after each round of
+	// [RoundLen] executions, and before an unfinished round is counted; nil is not.
+	Round func(*Sampling)
+}
+
+// Sampling is how far a search that draws executions has got.
+type Sampling struct {
+	Next   int // the execution to be drawn next, shards aside
+	Report SampleReport
+	Seen   map[Key]Twice // by [Sampled.Stable]
+	Failed int           // the execution that failed, if any did
+}
+
+// Twice is the numbers of the first and the second execution with an end, -1 for
+// none.
+type Twice struct{ First, Second int }
+
+// Add notes one more execution with that end.
+func (t Twice) Add(execution int) Twice {
+	switch {
+	case t.First < 0 || execution < t.First:
+		return Twice{execution, t.First}
+	case t.Second < 0 || execution < t.Second:
+		t.Second = execution
+	}
+	return t
 }
 
 // Drawn is one strategy's share of a [SampleReport].
@@ -95,9 +129,9 @@ func mixed(seed uint64, execution int) uint64 {
 	return fold(seed^k0, uint64(execution)^k1)
 }
 
-// roundLen is how many executions are drawn before anybody looks at them, at
+// RoundLen is how many executions are drawn before anybody looks at them, at
 // any number of workers: so a report does not depend on that number.
-const roundLen = 2048
+const RoundLen = 2048
 
 // Sample draws executions until one breaks a property. They are independent and,
 // for each strategy, equally distributed.
@@ -108,45 +142,53 @@ func Sample(ctx context.Context, cfg SampleConfig, m Sampled) SampleReport {
 	if cfg.Source == nil {
 		cfg.Source = func(i int) choice.Source { return choice.NewRandom(mixed(cfg.Seed, i)) }
 	}
-	s := &sampler{cfg: cfg, seen: map[Key]int{}}
+	cfg.Shards = max(1, cfg.Shards)
+	s := &sampler{cfg: cfg, Sampling: cfg.From}
+	if s.Sampling == nil {
+		s.Sampling = &Sampling{Seen: map[Key]Twice{}}
+		for _, st := range cfg.Strategies {
+			s.Report.Drawn = append(s.Report.Drawn, Drawn{Strategy: st})
+		}
+	}
+	s.Report.Stop = ""
 	for range cfg.Workers {
 		s.drawers = append(s.drawers, newDrawer(m.Fork(true).(Sampled), cfg.Learned))
 	}
-	for _, st := range cfg.Strategies {
-		s.report.Drawn = append(s.report.Drawn, Drawn{Strategy: st})
-	}
-	for from := 0; s.report.Stop == ""; from += roundLen {
-		n := roundLen
-		if cfg.Executions > 0 {
-			n = min(n, cfg.Executions-from)
-		}
-		s.round(ctx, from, n)
+	for {
 		switch {
-		case s.report.Broken != 0:
-			s.report.Stop = Violation
-		case ctx.Err() != nil:
-			s.report.Stop = Cancelled
-		case s.report.Executions == cfg.Executions:
-			s.report.Stop = Complete
+		case s.Report.Broken != 0:
+			s.Report.Stop = Violation
+		case cfg.Executions > 0 && s.Next >= cfg.Executions:
+			s.Report.Stop = Complete
+		case s.cancelled:
+			s.Report.Stop = Cancelled
 		}
+		if s.Report.Stop != "" {
+			return s.end()
+		}
+		s.round(ctx)
 		if cfg.Progress != nil {
-			cfg.Progress(s.report.Executions)
+			cfg.Progress(s.Report.Executions)
 		}
 	}
-	s.report.Outcomes = len(s.seen)
-	for _, n := range s.seen {
-		if n == 1 {
-			s.report.Once++
+}
+
+// end completes the report.
+func (s *sampler) end() SampleReport {
+	s.Report.Outcomes, s.Report.Once = len(s.Seen), 0
+	for _, t := range s.Seen {
+		if t.Second < 0 {
+			s.Report.Once++
 		}
 	}
-	return s.report
+	return s.Report
 }
 
 type sampler struct {
 	cfg     SampleConfig
 	drawers []*drawer
-	seen    map[Key]int // ends, and how often each was seen
-	report  SampleReport
+	*Sampling
+	cancelled bool // in the middle of a round
 }
 
 // drawn is one execution.
@@ -158,54 +200,63 @@ type drawn struct {
 	ended  bool     // it was drawn at all
 }
 
-// round draws n executions. The first that fails is the last that counts.
-func (s *sampler) round(ctx context.Context, from, n int) {
-	all := make([]drawn, n)
-	failed := make([]any, len(s.drawers))
-	var wg sync.WaitGroup
-	for w, d := range s.drawers {
-		wg.Go(func() {
-			ended := false
-			defer func() {
-				if failed[w] = recover(); failed[w] == nil && !ended {
-					failed[w] = ErrGoexit
-				}
-			}()
-			for i := w; i < n && ctx.Err() == nil; i += len(s.drawers) {
-				st := s.cfg.Strategies[(from+i)%len(s.cfg.Strategies)]
-				d.draw(st, s.cfg.Source(from+i))
-				all[i] = drawn{end: d.m.Key(d.v), steps: len(d.path), broken: d.broken, ended: true}
-				if d.broken != 0 || from+i < s.cfg.Samples {
-					all[i].path = slices.Clone(d.path)
-				}
-			}
-			ended = true
-		})
+// round draws the next executions. The first that fails is the last that counts.
+func (s *sampler) round(ctx context.Context) {
+	from, n := s.Next, RoundLen
+	if s.cfg.Executions > 0 {
+		n = min(n, s.cfg.Executions-from)
 	}
-	wg.Wait()
-	for _, r := range failed {
-		if r != nil {
-			panic(r) // the code under test is at fault; the caller reports it
+	first := from + ((s.cfg.Shard-from)%s.cfg.Shards+s.cfg.Shards)%s.cfg.Shards
+	all := make([]drawn, max(0, from+n-first+s.cfg.Shards-1)/s.cfg.Shards)
+	together(len(s.drawers), len(all), func(worker, i int) {
+		if ctx.Err() != nil {
+			return
 		}
+		d, at := s.drawers[worker], first+i*s.cfg.Shards
+		d.draw(s.cfg.Strategies[at%len(s.cfg.Strategies)], s.cfg.Source(at))
+		all[i] = drawn{end: d.m.Stable(d.v), steps: len(d.path), broken: d.broken, ended: true}
+		if d.broken != 0 || at < s.cfg.Samples {
+			all[i].path = slices.Clone(d.path)
+		}
+	})
+	whole := !slices.ContainsFunc(all, func(e drawn) bool { return !e.ended })
+	if s.cancelled = !whole; s.cancelled && s.cfg.Round != nil {
+		s.cfg.Round(s.Sampling)
 	}
 	for i, e := range all {
 		if !e.ended {
 			return
 		}
-		s.report.Executions++
-		share := &s.report.Drawn[(from+i)%len(s.report.Drawn)]
-		share.Executions++
-		s.report.Steps += e.steps
-		s.report.Longest = max(s.report.Longest, e.steps)
-		s.seen[e.end]++
-		if from+i < s.cfg.Samples {
-			s.report.Samples = append(s.report.Samples, e.path)
+		if s.count(first+i*s.cfg.Shards, e); e.broken != 0 {
+			break
 		}
-		if e.broken != 0 {
-			share.Failed++
-			s.report.Broken, s.report.Path = e.broken, e.path
-			return
+	}
+	if whole {
+		s.Next += n
+		if s.cfg.Round != nil {
+			s.cfg.Round(s.Sampling)
 		}
+	}
+}
+
+// count adds one execution to the report.
+func (s *sampler) count(at int, e drawn) {
+	s.Report.Executions++
+	share := &s.Report.Drawn[at%len(s.Report.Drawn)]
+	share.Executions++
+	s.Report.Steps += e.steps
+	s.Report.Longest = max(s.Report.Longest, e.steps)
+	seen, ok := s.Seen[e.end]
+	if !ok {
+		seen = Twice{-1, -1}
+	}
+	s.Seen[e.end] = seen.Add(at)
+	if at < s.cfg.Samples {
+		s.Report.Samples = append(s.Report.Samples, e.path)
+	}
+	if e.broken != 0 {
+		share.Failed++
+		s.Failed, s.Report.Broken, s.Report.Path = at, e.broken, e.path
 	}
 }
 

@@ -16,6 +16,7 @@ func (c *counters) Task(a Action) int {
 	}
 	return int(a)
 }
+func (c *counters) Stable(v []uint32) Key               { return c.Key(v) }
 func (c *counters) Fault(Action) int                    { return 0 }
 func (c *counters) Budgets() []int                      { return []int{int(c.faults)} }
 func (c *counters) Racing(_ []uint32, _, _ Action) bool { return true }

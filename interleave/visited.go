@@ -29,7 +29,7 @@ type visited struct {
 	keys  blocks[Key]
 }
 
-func newVisited() *visited { return &visited{table: make([]uint64, 1<<10)} }
+func newVisited() *visited { return &visited{table: make([]uint64, 1<<6)} }
 
 // find returns the number of a key and whether it is there; if it is not,
 // where it would go.
@@ -88,7 +88,7 @@ type blocks[T any] struct {
 	n   int
 }
 
-const blockLen = 1 << 12
+const blockLen = 1 << 8
 
 func (b *blocks[T]) add(v T) {
 	if b.n%blockLen == 0 {
@@ -103,9 +103,27 @@ func (b *blocks[T]) at(i int) *T { return &b.all[i/blockLen][i%blockLen] }
 // bytes is the memory taken, given the size of one element.
 func (b *blocks[T]) bytes(each int64) int64 { return int64(len(b.all)) * blockLen * each }
 
-// queue is states that wait to be continued, in order. Most numbers in a state
-// are small, so each is kept as a varint; every batchLen-th state can be found
-// at once.
+// appendCoded appends the code of a state. Most numbers in a state are small, so
+// each is kept as a varint.
+func appendCoded(b []byte, v []uint32) []byte {
+	for _, x := range v {
+		b = binary.AppendUvarint(b, uint64(x))
+	}
+	return b
+}
+
+// decode reads a state and returns the length of its code.
+func decode(coded []byte, v []uint32) (n int) {
+	for i := range v {
+		x, k := binary.Uvarint(coded[n:])
+		v[i] = uint32(x)
+		n += k
+	}
+	return n
+}
+
+// queue is states that wait to be continued, in order; every batchLen-th can be
+// found at once.
 type queue struct {
 	width  int
 	blocks [][]byte // a state never spans two
@@ -116,15 +134,15 @@ type queue struct {
 type start struct{ block, at int }
 
 const (
-	queueBlock   = 1 << 14
-	varintLenMax = binary.MaxVarintLen32
+	batchLen   = 128
+	queueBlock = 1 << 14
 )
 
-// push adds a state and its number in the visited set.
-func (q *queue) push(v []uint32, number uint32) {
+// push adds a state, given its code, and its number.
+func (q *queue) push(coded []byte, number uint32) {
 	last := len(q.blocks) - 1
-	if last < 0 || cap(q.blocks[last])-len(q.blocks[last]) < varintLenMax*(len(v)+1) {
-		q.blocks = append(q.blocks, make([]byte, 0, max(queueBlock, varintLenMax*(len(v)+1))))
+	if need := binary.MaxVarintLen32 + len(coded); last < 0 || cap(q.blocks[last])-len(q.blocks[last]) < need {
+		q.blocks = append(q.blocks, make([]byte, 0, max(queueBlock, need)))
 		last++
 	}
 	b := q.blocks[last]
@@ -132,10 +150,7 @@ func (q *queue) push(v []uint32, number uint32) {
 		q.starts = append(q.starts, start{last, len(b)})
 	}
 	b = binary.AppendUvarint(b, uint64(number))
-	for _, x := range v {
-		b = binary.AppendUvarint(b, uint64(x))
-	}
-	q.blocks[last] = b
+	q.blocks[last] = append(b, coded...)
 	q.n++
 }
 
@@ -149,12 +164,7 @@ func (q *queue) batch(b int, f func(v []uint32, number uint32)) {
 		}
 		rest := q.blocks[block][at:]
 		number, n := binary.Uvarint(rest)
-		for i := range v {
-			x, k := binary.Uvarint(rest[n:])
-			v[i] = uint32(x)
-			n += k
-		}
-		at += n
+		at += n + decode(rest[n:], v)
 		f(v, uint32(number))
 	}
 }

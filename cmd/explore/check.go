@@ -18,13 +18,61 @@ import (
 
 // checkFlags are the flags of check.
 type checkFlags struct {
-	bounds                                exactlyone.Bounds
-	key, store, reduction, memory, format string
-	out, isolation, workload              string
-	workers, executions                   int
-	search                                string
-	time                                  time.Duration
-	seed                                  uint64
+	reportFlags
+	bounds              exactlyone.Bounds
+	origin              exactlyone.Origin
+	reduction, search   string
+	executions          int
+	time                time.Duration
+	seed                uint64
+	checkpoint, shardOf string
+}
+
+// reportFlags are the flags of commands that search and report.
+type reportFlags struct {
+	workers             int
+	memory, format, out string
+}
+
+func (f *reportFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
+	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
+	fl.StringVar(&f.format, "format", "text", orList(storyFormats)+", a diagram of the story")
+	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
+	complete(cmd, "format", storyFormats...)
+}
+
+// options checks the flags.
+func (f *reportFlags) options() (o exactlyone.Options, err error) {
+	if err := parseFormat(f.format, storyFormats); err != nil {
+		return o, err
+	}
+	if f.workers < 0 {
+		return o, fmt.Errorf("--workers %d: 0 or more was expected", f.workers)
+	}
+	o.Workers = f.workers
+	o.Memory, err = parseBytes(f.memory)
+	return o, err
+}
+
+// report writes what a search found and returns its exit code as an error.
+func (f *reportFlags) report(cmd *cobra.Command, r *exactlyone.Result, origin exactlyone.Origin, seconds float64) error {
+	r.Isolation = origin.Isolation
+	replay, unsaved := f.save(r, origin)
+	var err error
+	switch f.format {
+	case "json":
+		err = writeJSON(cmd.OutOrStdout(), r, seconds)
+	case "mermaid":
+		err = r.WriteMermaid(cmd.OutOrStdout())
+	default:
+		err = r.WriteText(cmd.OutOrStdout(), exactlyone.TextOptions{Color: colored(cmd.OutOrStdout()), Replay: replay})
+	}
+	if err := errors.Join(err, unsaved); err != nil {
+		return err
+	}
+	return codeOf(r)
 }
 
 func newCheck() *cobra.Command {
@@ -42,7 +90,9 @@ story is also written to a file that "explore replay" runs again.`,
   explore check key_atomic --isolation read_committed
   explore check key_atomic --key per_attempt --format json
   explore check key_split --format mermaid         a sequence diagram, for GitHub
-  explore check key_atomic --reduction none --clients 1`,
+  explore check key_atomic --reduction none --clients 1
+  explore check key_atomic --clients 4 --checkpoint search   stop it with Ctrl-C, go on later
+  explore check key_atomic --search random --shard 2/4 --checkpoint shard2   then explore merge`,
 		Args: oneArg("WRITER"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return writerNames(), cobra.ShellCompDirectiveNoFileComp
@@ -53,26 +103,24 @@ story is also written to a file that "explore replay" runs again.`,
 	for _, l := range f.bounds.Limits() {
 		fl.IntVar(l.N, l.Flag, l.Default, l.Usage)
 	}
-	fl.StringVar(&f.key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
-	fl.StringVar(&f.workload, "workload", "same", "what the clients submit: "+strings.Join(workloadNames(), ", "))
-	fl.StringVar(&f.store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
-	fl.StringVar(&f.isolation, "isolation", "", "of transactions, with --store memory: serial, snapshot, read_committed (default: serial)")
+	fl.StringVar(&f.origin.Key, "key", "", "key source: none, per_attempt, tool_call, business (default: the writer's)")
+	fl.StringVar((*string)(&f.origin.Workload), "workload", "same", "what the clients submit: "+strings.Join(workloadNames(), ", "))
+	fl.StringVar(&f.origin.Store, "store", "memory", "what carries out the statements: "+strings.Join(stores, ", "))
+	fl.StringVar((*string)(&f.origin.Isolation), "isolation", "", "of transactions, with --store memory: serial, snapshot, read_committed (default: serial)")
 	fl.StringVar(&f.search, "search", "exhaustive", "how to search: "+strings.Join(exactlyone.Searches, ", "))
 	fl.IntVar(&f.executions, "executions", 10000, "executions to draw, if any are drawn")
 	fl.DurationVar(&f.time, "time", 0, "how long to search, e.g. 30s (default: no limit); executions are then drawn until time is up")
 	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, crashes, clients")
-	fl.IntVar(&f.workers, "workers", 0, "worker threads (default: one a core); the result does not depend on it")
-	fl.StringVar(&f.memory, "memory", "4GiB", "memory for the states, e.g. 512MiB")
+	fl.StringVar(&f.checkpoint, "checkpoint", "", "file to keep the search in; if it exists, the search goes on from there")
+	fl.StringVar(&f.shardOf, "shard", "", "i/n: do only the i-th of n parts, for explore merge; needs --checkpoint")
 	fl.Uint64Var(&f.seed, "seed", 0, "what is drawn, and which executions are run again for real to check the search")
-	fl.StringVar(&f.format, "format", "text", orList(storyFormats)+", a diagram of the story")
-	fl.StringVar(&f.out, "out", "", `file for the story; "none" writes no file (default: WRITER.trace.json)`)
+	f.add(cmd)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
 	complete(cmd, "workload", workloadNames()...)
 	complete(cmd, "store", stores...)
 	complete(cmd, "isolation", "serial", "snapshot", "read_committed")
 	complete(cmd, "search", exactlyone.Searches...)
 	complete(cmd, "reduction", "all", "none", "visited", "symmetry", "crashes", "clients")
-	complete(cmd, "format", storyFormats...)
 	return cmd
 }
 
@@ -92,19 +140,13 @@ func oneArg(name string) cobra.PositionalArgs {
 }
 
 func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
-	if err := parseFormat(f.format, storyFormats); err != nil {
-		return err
-	}
-	sys, err := newSystem(writer, &f.key, f.store, f.isolation, f.workload)
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	memory, err := parseBytes(f.memory)
+	sys, err := newSystem(writer, &f.origin)
 	if err != nil {
 		return err
-	}
-	if f.workers < 0 {
-		return fmt.Errorf("--workers %d: 0 or more was expected", f.workers)
 	}
 	bounds, err := f.boundsGiven(cmd)
 	if err != nil {
@@ -116,28 +158,40 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	}
 	defer cancel()
 	progress := newProgress(cmd.ErrOrStderr())
-	result, err := exactlyone.Run(ctx, sys, bounds, exactlyone.Options{
-		Search: f.search, Executions: executions,
-		Reduction: f.reduction, Workers: f.workers, Memory: memory, Seed: f.seed, Progress: progress.show,
-	})
+	o.Search, o.Executions, o.Reduction, o.Seed, o.Progress = f.search, executions, f.reduction, f.seed, progress.show
+	if o.Checkpoint, err = f.keep(); err != nil {
+		return err
+	}
+	result, err := exactlyone.Run(ctx, sys, bounds, o)
 	progress.clear()
 	if err != nil {
 		return err
 	}
-	result.Isolation = exactlyone.Isolation(f.isolation)
-	replay, unsaved := f.save(result, writer)
-	switch f.format {
-	case "json":
-		err = writeJSON(cmd.OutOrStdout(), result, progress.seconds())
-	case "mermaid":
-		err = result.WriteMermaid(cmd.OutOrStdout())
-	default:
-		err = result.WriteText(cmd.OutOrStdout(), exactlyone.TextOptions{Color: colored(cmd.OutOrStdout()), Replay: replay})
+	if f.checkpoint != "" && ctx.Err() != nil {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "explore: %s holds the search so far; the same command goes on from there\n", f.checkpoint)
 	}
-	if err := errors.Join(err, unsaved); err != nil {
-		return err
+	return f.report(cmd, result, f.origin, progress.seconds())
+}
+
+// keep is where the search is kept, nil for nowhere.
+func (f *checkFlags) keep() (*exactlyone.Checkpoint, error) {
+	c := &exactlyone.Checkpoint{File: f.checkpoint, Due: newPauses().due, Origin: f.origin}
+	switch {
+	case f.checkpoint == "" && f.shardOf == "":
+		return nil, nil
+	case f.checkpoint == "":
+		return nil, errors.New("--shard: --checkpoint FILE was expected, too: explore merge reads it")
+	case f.shardOf == "":
+		return c, nil
 	}
-	return codeOf(result.Verdict)
+	i, n, _ := strings.Cut(f.shardOf, "/")
+	var errI, errN error
+	c.Shard, errI = strconv.Atoi(i)
+	c.Shards, errN = strconv.Atoi(n)
+	if errI != nil || errN != nil || c.Shard < 1 || c.Shard > c.Shards {
+		return nil, fmt.Errorf("--shard %q: 1/n to n/n was expected", f.shardOf)
+	}
+	return c, nil
 }
 
 // limits is how long to search, and how many executions to draw.
@@ -156,13 +210,14 @@ func (f *checkFlags) limits(cmd *cobra.Command) (context.Context, context.Cancel
 	return ctx, cancel, exactlyone.None, nil
 }
 
-// codeOf is the exit code of a verdict.
-func codeOf(v exactlyone.Verdict) error {
-	switch v {
-	case exactlyone.Holds:
-		return nil
-	case exactlyone.Violated:
+// codeOf is the exit code of a result. A shard that has done its part is fine:
+// the verdict is that of explore merge.
+func codeOf(r *exactlyone.Result) error {
+	switch {
+	case r.Verdict == exactlyone.Violated:
 		return exit(exitBroken)
+	case r.Verdict == exactlyone.Holds || r.Part:
+		return nil
 	}
 	return exit(exitUnknown)
 }
@@ -185,21 +240,18 @@ func (f *checkFlags) boundsGiven(cmd *cobra.Command) (exactlyone.Bounds, error) 
 }
 
 // save writes the story to a file and returns the command that replays it.
-func (f *checkFlags) save(r *exactlyone.Result, writer string) (replay string, err error) {
+func (f *reportFlags) save(r *exactlyone.Result, origin exactlyone.Origin) (replay string, err error) {
 	if r.Story == nil || f.out == "none" {
 		return "", nil
 	}
 	path := f.out
 	switch path {
 	case "":
-		path = writer + ".trace.json"
+		path = r.System + ".trace.json"
 	case "-":
 		return "", fmt.Errorf(`--out -: a file was expected; --format json prints the story`)
 	}
-	if f.workload != string(exactlyone.SameReport) {
-		r.Story.Workload = exactlyone.Workload(f.workload)
-	}
-	r.Story.Key, r.Story.Store, r.Story.Isolation = f.key, f.store, r.Isolation
+	r.Story.Origin = origin
 	if err := r.Story.WriteFile(path); err != nil {
 		return "", fmt.Errorf("--out: %w", err)
 	}

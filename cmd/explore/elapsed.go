@@ -62,3 +62,27 @@ func (p *progress) clear() {
 }
 
 func (p *progress) seconds() float64 { return time.Since(p.start).Seconds() }
+
+// pauses says when to write a file that takes a while: every 10 seconds, and not
+// so often that writing takes more than a twentieth of the time.
+type pauses struct {
+	last, next time.Time
+	wrote      bool // since the last question
+}
+
+func newPauses() *pauses { return &pauses{next: time.Now().Add(pause)} }
+
+const pause = 10 * time.Second
+
+func (p *pauses) due() bool {
+	now := time.Now()
+	if p.wrote {
+		p.wrote = false
+		p.next = p.last.Add(max(pause, 20*now.Sub(p.last)))
+	}
+	if now.Before(p.next) {
+		return false
+	}
+	p.last, p.wrote = now, true
+	return true
+}

@@ -19,3 +19,22 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("exit %d, %q, %q", code, stdout.String(), stderr.String())
 	}
 }
+
+// TestInterruptedWithCheckpoint: the same command goes on, and reports what one
+// that was never interrupted does.
+func TestInterruptedWithCheckpoint(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var want, stdout, stderr bytes.Buffer
+	run(t.Context(), []string{"check", "key_atomic", "--clients", "1"}, strings.NewReader(""), &want, &want)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	args := []string{"check", "key_atomic", "--clients", "1", "--checkpoint", "search"}
+	code := run(ctx, args, strings.NewReader(""), &stdout, &stderr)
+	if code != exitUnknown || stderr.String() != "explore: search holds the search so far; the same command goes on from there\n" {
+		t.Errorf("exit %d, %q", code, stderr.String())
+	}
+	stdout.Reset()
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stdout); code != exitOK || stdout.String() != want.String() {
+		t.Errorf("exit %d, %q, want %q", code, stdout.String(), want.String())
+	}
+}

@@ -51,7 +51,7 @@ func replay(cmd *cobra.Command, path string, until int, format string) error {
 	if err != nil {
 		return err
 	}
-	sys, err := newSystem(t.System, &t.Key, t.Store, string(t.Isolation), string(t.Workload))
+	sys, err := newSystem(t.System, &t.Origin)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

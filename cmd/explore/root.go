@@ -71,7 +71,7 @@ Exit status: 0 no property is broken, 1 one is, 2 wrong usage or input,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newCheck(), newReplay(), newShrink(), newList(), newMatrix(), newHerd())
+	root.AddCommand(newCheck(), newMerge(), newReplay(), newShrink(), newList(), newMatrix(), newHerd())
 	return root
 }
 

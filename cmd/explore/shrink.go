@@ -33,7 +33,7 @@ func shrink(cmd *cobra.Command, path, out string) error {
 	if err != nil {
 		return err
 	}
-	sys, err := newSystem(t.System, &t.Key, t.Store, string(t.Isolation), string(t.Workload))
+	sys, err := newSystem(t.System, &t.Origin)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -22,8 +22,7 @@ func TestStoresAgree(t *testing.T) {
 		} {
 			var memory *exactlyone.Result
 			for _, store := range stores {
-				key := ""
-				sys, err := newSystem(writer, &key, store, "", "")
+				sys, err := newSystem(writer, &exactlyone.Origin{Store: store})
 				if err != nil {
 					t.Fatal(err)
 				}

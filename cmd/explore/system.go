@@ -23,34 +23,37 @@ func backend(store string) (func(exactlyone.Store) (exactlyone.Backend, error), 
 	return open, nil
 }
 
-// newSystem is a built-in writer with its clients' keys and its store. A key
-// source of "" means the writer's own, and is replaced by its name. An
-// isolation of "" is the store's own; only memory has others. A workload of "" is
-// the same report from all clients.
-func newSystem(writer string, key *string, store, isolation, workload string) (exactlyone.System, error) {
-	open, err := backend(store)
+// newSystem is a built-in writer with its clients' keys, what they submit, and its
+// store. The origin is replaced by the one that a trace holds: with the name of
+// the writer's own key source in place of "", and "" for the same report from all
+// clients.
+func newSystem(writer string, from *exactlyone.Origin) (exactlyone.System, error) {
+	open, err := backend(from.Store)
 	if err != nil {
 		return exactlyone.System{}, err
 	}
-	if isolation != "" {
-		level, err := exactlyone.ParseIsolation(isolation)
+	if from.Isolation != "" {
+		level, err := exactlyone.ParseIsolation(string(from.Isolation))
 		if err != nil {
 			return exactlyone.System{}, err
 		}
-		if store != "memory" {
-			return exactlyone.System{}, fmt.Errorf("isolation %s: the store memory was expected, not %s, whose transactions are always serial", level, store)
+		if from.Store != "memory" {
+			return exactlyone.System{}, fmt.Errorf("isolation %s: the store memory was expected, not %s, whose transactions are always serial", level, from.Store)
 		}
 		open = exactlyone.MemoryAt(level)
 	}
-	load, err := exactlyone.ParseWorkload(workload)
+	load, err := exactlyone.ParseWorkload(string(from.Workload))
 	if err != nil {
 		return exactlyone.System{}, err
 	}
-	sys, source, err := exactlyone.NewBuiltin(writer, *key)
+	if from.Workload = load; load == exactlyone.SameReport {
+		from.Workload = ""
+	}
+	sys, source, err := exactlyone.NewBuiltin(writer, from.Key)
 	if err != nil {
 		return exactlyone.System{}, err
 	}
-	*key = string(source)
+	from.Key = string(source)
 	sys.Backend = open
 	load.Apply(&sys)
 	return sys, nil

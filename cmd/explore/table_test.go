@@ -60,8 +60,7 @@ func tableBounds(k cellKey) exactlyone.Bounds {
 
 // cell says what breaks first.
 func cell(t *testing.T, k cellKey) string {
-	key := string(k.key)
-	sys, err := newSystem(k.writer, &key, k.store, "", "")
+	sys, err := newSystem(k.writer, &exactlyone.Origin{Key: string(k.key), Store: k.store})
 	if err != nil {
 		t.Fatal(err)
 	}
