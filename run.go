@@ -192,11 +192,11 @@ type run struct {
 	visited    bool                  // states seen before are not continued
 	strategies []interleave.Strategy // nil to try all
 
-	named   []string  // budgets that the caller asked for
-	learned *world    // see learnedWorld
-	before  exercised // what is no longer in the worlds
-	keep    *checkpointer   // nil if nothing is kept in a file
-	merged  *merger   // nil if no shards are merged
+	named   []string      // budgets that the caller asked for
+	learned *world        // see learnedWorld
+	before  exercised     // what is no longer in the worlds
+	keep    *checkpointer // nil if nothing is kept in a file
+	merged  *merger       // nil if no shards are merged
 }
 
 func (r *run) check() (*Result, error) {

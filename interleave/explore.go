@@ -150,7 +150,7 @@ type output struct {
 	steps  int
 	coded  []byte
 	found  []found
-	stable []Key // of a shard, as found
+	stable []Key           // of a shard, as found
 	shards [shards][]int32 // by shard, where in found
 	lasts  []uint32
 	ends   []end
