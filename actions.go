@@ -11,6 +11,7 @@ const (
 	actClient               // a client does what it asks for; argument: the node it sends to
 	actDuplicate            // the second copy of a request arrives; argument: the node
 	actDeadlock             // the store ends a request's transaction to break a deadlock
+	actGiveUp               // a request has waited in vain for a store
 	actLand                 // a commit that erred takes effect; argument: which
 	actFault                // and the faults after it, in the order of their budgets
 )
@@ -30,7 +31,7 @@ func unpack(a interleave.Action) (kind, who, slot, arg int) {
 // Enabled lists what can happen next: steps first, then faults.
 func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action {
 	earliest := w.earliestSleep(v)
-	busy := false
+	busy, none := false, len(buf)
 	for c := range w.clients {
 		for s := range w.layout.slots {
 			switch wd := w.word(v, c, s); wd.phase() {
@@ -80,6 +81,9 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 	}
 	if !busy {
 		return buf
+	}
+	if len(buf) == none {
+		buf = w.offerGivingUp(v, buf)
 	}
 	return w.faults(v, buf)
 }

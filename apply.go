@@ -19,6 +19,8 @@ func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
 		w.step(next, who, slot)
 	case actDeadlock:
 		w.breakDeadlock(next, who, slot)
+	case actGiveUp:
+		w.giveUp(next, who, slot)
 	case actDeliver:
 		w.deliver(next, who, slot)
 	case actClient:
@@ -116,6 +118,11 @@ func (w *world) step(v []uint32, c, s int) {
 	p := w.handlerStands(v, c, s)
 	switch op := p.Op.(type) {
 	case storeOp:
+		if err := w.refusal(v, c, s, op); err != nil {
+			w.silent(v, c, s)
+			w.give(v, c, s, w.values.ID(Reply{Err: err}))
+			return
+		}
 		w.stepStore(v, c, s, op.store, p.OpID, 0)
 	case nowOp:
 		w.silent(v, c, s)
@@ -164,6 +171,8 @@ func (w *world) affect(v []uint32, c, s, store int, op uint32) (reply uint32) {
 	within := w.withinTransaction(v[at+slotSession+store], op)
 	w.see(v, op)
 	reply = w.perform(v, at, store, op)
+	w.see(v, v[atStores+store])
+	w.see(v, v[at+slotSession+store])
 	if within {
 		w.countFailure(reply)
 	}
@@ -191,8 +200,7 @@ func (w *world) withinTransaction(session, op uint32) bool {
 	if session == 0 {
 		return false
 	}
-	s, ok := w.values.Value(op).(storeOp).op.(StmtOp)
-	return ok && !s.Auto
+	return kindOf(w.values.Value(op).(storeOp).op) == KindStatement
 }
 
 // deliver hands an answer to its client.

@@ -100,13 +100,8 @@ func SerialWaits(session State, op interleave.Op, others []State) bool {
 // NeedsTurn says whether an op begins a transaction, and so must wait on a
 // serial store until every open one is over, its own session's as well.
 func NeedsTurn(op interleave.Op) bool {
-	switch op := op.(type) {
-	case BeginOp:
-		return true
-	case StmtOp:
-		return op.Auto
-	}
-	return false
+	kind := kindOf(op)
+	return kind == KindBegin || kind == KindAuto
 }
 
 // Brief is the statement without its values.

@@ -2,6 +2,7 @@ package exactlyone
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"sync"
 	"time"
@@ -26,6 +27,17 @@ func (e *Env) Store(name string) model.Store {
 		}
 	}
 	panic(fmt.Sprintf("exactlyone: the system declares no store %q", name))
+}
+
+// DB is the database of that name, as database/sql opens it. It panics if the
+// system declares none, or one that has no driver.
+func (e *Env) DB(name string) *sql.DB {
+	s := e.Store(name).(portStore)
+	connector := e.stores[s.store].Connector
+	if connector == nil {
+		panic(fmt.Sprintf("exactlyone: store %q has no driver for database/sql", name))
+	}
+	return sql.OpenDB(connector(s.ask))
 }
 
 // Clock is the virtual clock. Each reading is a step.

@@ -17,7 +17,7 @@ func (commitFault) about(b *Bounds) faultInfo {
 
 func (commitFault) offer(w *world, v []uint32, put func(who, slot, arg int)) {
 	w.eachReady(v, func(c, s int, op storeOp) {
-		if _, commits := op.op.(CommitOp); !commits {
+		if kindOf(op.op) != KindCommit || w.refusal(v, c, s, op) != nil {
 			return
 		}
 		f := w.failing[op.store]

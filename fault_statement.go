@@ -23,7 +23,7 @@ func (statementAnswer) about(b *Bounds) faultInfo {
 
 func (statementAnswer) offer(w *world, v []uint32, put func(who, slot, arg int)) {
 	w.eachReady(v, func(c, s int, op storeOp) {
-		if st, ok := op.op.(StmtOp); !ok || !st.Auto || st.Stmt.Verb == model.SelectVerb {
+		if kindOf(op.op) != KindAuto || onlyReads(op.op) {
 			return
 		}
 		if w.failing[op.store].ReplyLost {

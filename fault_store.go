@@ -18,12 +18,12 @@ func (storeError) offer(w *world, v []uint32, put func(who, slot, arg int)) {
 	w.eachStoreOp(v, func(c, s int, op storeOp) {
 		waits := w.waits(v, c, s, op)
 		for i, err := range w.failing[op.store].Errors {
-			switch op.op.(type) {
-			case BeginOp, StmtOp:
+			switch kindOf(op.op) {
+			case KindBegin, KindStatement, KindAuto:
 				if err == model.ErrBusy && !NeedsTurn(op.op) || err != model.ErrBusy && waits {
 					continue // only who waits for a turn finds the store busy
 				}
-			case CommitOp:
+			case KindCommit:
 				if err != model.ErrSerialization && err != model.ErrDeadlock {
 					continue // a connection lost at COMMIT is a commit fault
 				}
@@ -46,8 +46,7 @@ func (e storeError) strike(w *world, v []uint32, who, slot, arg int) {
 	w.noted(fmt.Sprint("store errors: ", err))
 	at := w.slot(who, slot)
 	w.silent(v, who, slot)
-	st, isStmt := op.op.(StmtOp)
-	if v[at+slotSession+op.store] != 0 && model.EndsTx(err) && !(isStmt && st.Auto) {
+	if v[at+slotSession+op.store] != 0 && model.EndsTx(err) && kindOf(op.op) != KindAuto {
 		w.perform(v, at, op.store, w.cache.rollback[op.store])
 	}
 	w.give(v, who, slot, w.values.ID(Reply{Err: err}))

@@ -69,6 +69,11 @@ func (w *world) touches(v []uint32, a interleave.Action) (storeOp, int) {
 }
 
 func onlyReads(op interleave.Op) bool {
-	st, ok := op.(StmtOp)
-	return ok && st.Stmt.Verb == model.SelectVerb
+	switch op := op.(type) {
+	case StmtOp:
+		return op.Stmt.Verb == model.SelectVerb
+	case Kinded:
+		return op.ReadsOnly()
+	}
+	return false
 }

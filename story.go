@@ -94,6 +94,8 @@ func (w *world) label(v []uint32, a interleave.Action) string {
 		return w.requestName(who, slot) + ": " + w.opText(w.handlerStands(v, who, slot).Op)
 	case actDeadlock:
 		return w.requestName(who, slot) + ": deadlock detected"
+	case actGiveUp:
+		return w.requestName(who, slot) + " has waited in vain: " + w.opText(w.handlerStands(v, who, slot).Op)
 	case actDeliver:
 		return w.requestName(who, slot) + " receives " + fmt.Sprint(w.values.Value(v[w.slot(who, slot)+slotMessage]))
 	case actClient:
@@ -148,7 +150,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	step := Step{Label: w.label(v, a), Fault: a.Fault(), Switch: w.Switch(v, a)}
 	kind, who, slot, arg := unpack(a)
 	var op interleave.Op
-	if kind == actStep || kind == actDeadlock {
+	if kind == actStep || kind == actDeadlock || kind == actGiveUp {
 		op = w.handlerStands(v, who, slot).Op
 	}
 	w.log = &stepLog{first: true}
@@ -159,7 +161,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	log.time = step.Time
 	add := func(who, what string) { step.Cells = append(step.Cells, Cell{Who: who, What: what}) }
 	switch kind {
-	case actStep, actDeadlock:
+	case actStep, actDeadlock, actGiveUp:
 		add(w.requestName(who, slot), w.stepText(op, log))
 	case actDeliver:
 	case actClient:
@@ -215,8 +217,8 @@ func (w *world) stepText(op interleave.Op, log *stepLog) string {
 		text, log.reply = "begins to wait", ""
 	}
 	if s, ok := op.(storeOp); ok && log.reply == "0 changed" {
-		switch s.op.(type) {
-		case BeginOp, CommitOp, RollbackOp:
+		switch kindOf(s.op) {
+		case KindBegin, KindCommit, KindRollback:
 			log.reply = ""
 		}
 	}

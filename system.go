@@ -2,11 +2,13 @@ package exactlyone
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"exactlyone/interleave"
 	"exactlyone/model"
 	"exactlyone/props"
 )
@@ -100,6 +102,12 @@ type Store struct {
 	Name   string
 	Tables model.Schema
 	Rows   []model.Stmt // carried out once, before the first step
+
+	// Open opens the backend of this store; nil means that of the system.
+	Open func(s Store) (Backend, error)
+	// Connector is how database/sql connects to the store, given what carries
+	// out ops, for [Env.DB]; nil means that it cannot.
+	Connector func(do func(interleave.Op) Reply) driver.Connector
 
 	service *Service // it is a third party
 }

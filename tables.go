@@ -89,6 +89,8 @@ func (t *tables) open(s Store) error {
 	switch {
 	case s.service != nil:
 		open = func(Store) (Backend, error) { return thirdParty{*s.service}, nil }
+	case s.Open != nil:
+		open = s.Open
 	case open == nil:
 		open = Memory
 	}
@@ -199,7 +201,7 @@ func (t *tables) perform(k storeKey, now time.Time) storeVal {
 	return v
 }
 
-// timesIn is the time-like parameters of an op.
+// timesIn is the times that an op or the content of a store names.
 func (t *tables) timesIn(op uint32) []time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -207,7 +209,16 @@ func (t *tables) timesIn(op uint32) []time.Time {
 		return times
 	}
 	times := []time.Time{}
-	s, _ := t.values.Value(op).(storeOp).op.(StmtOp)
+	var s StmtOp
+	switch o := t.values.Value(op).(type) {
+	case storeOp:
+		s, _ = o.op.(StmtOp)
+		if timely, ok := o.op.(Timely); ok {
+			times = timely.Times()
+		}
+	case Timely:
+		times = o.Times()
+	}
 	for _, a := range s.Stmt.Set {
 		if at, ok := a.Value.(time.Time); ok {
 			times = append(times, at)

@@ -55,10 +55,10 @@ func (w *world) lateness() int64 {
 // justBeside is how far "just before" and "just past" are from a boundary.
 const justBeside = time.Millisecond
 
-// see remembers the times in an op's parameters: each is a boundary to which
-// the clock may jump while it lies ahead.
+// see remembers the times in an op's parameters, or those that a store says are
+// stored: each is a boundary to which the clock may jump while it lies ahead.
 func (w *world) see(v []uint32, op uint32) {
-	if left(v, budgetJump) == 0 || w.sys.tuning.jump > 0 {
+	if op == 0 || left(v, budgetJump) == 0 || w.sys.tuning.jump > 0 {
 		return
 	}
 	times := w.timesIn(op)

@@ -160,6 +160,12 @@ func (w *world) settleHandler(v []uint32, c, s int) {
 		w.finish(v, c, s, p)
 		return
 	}
+	if op, ok := p.Op.(storeOp); ok {
+		if i, ok := op.op.(Immediate); ok && i.Immediate() {
+			w.give(v, c, s, w.perform(v, w.slot(c, s), op.store, p.OpID))
+		}
+		return
+	}
 	if value := w.immediate(v, c, p.Op); value != 0 {
 		w.give(v, c, s, value)
 	}
@@ -295,7 +301,8 @@ func (w *world) perform(v []uint32, at, store int, op uint32) (reply uint32) {
 func (w *world) waits(v []uint32, c, s int, op storeOp) bool {
 	w.findOthers(v, c, s, op)
 	id := v[w.slot(c, s)+slotSession+op.store]
-	if len(w.others) == 0 && !(id != 0 && NeedsTurn(op.op)) {
+	_, custom := op.op.(Kinded)
+	if len(w.others) == 0 && !(id != 0 && (custom || NeedsTurn(op.op))) {
 		return false
 	}
 	var session State
