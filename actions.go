@@ -12,6 +12,7 @@ const (
 	actDuplicate            // the second copy of a request arrives; argument: the node
 	actDeadlock             // the store ends a request's transaction to break a deadlock
 	actGiveUp               // a request has waited in vain for a store
+	actPick                 // one of a request's goroutines is to go on; argument: which, -1 for any
 	actLand                 // a commit that erred takes effect; argument: which
 	actFault                // and the faults after it, in the order of their budgets
 )
@@ -37,10 +38,14 @@ func (w *world) Enabled(v []uint32, buf []interleave.Action) []interleave.Action
 			switch wd := w.word(v, c, s); wd.phase() {
 			case phaseRunning:
 				p := w.handlerStands(v, c, s)
-				if w.ready(v, c, s, p, earliest) {
+				if fork, ok := p.Op.(forkOp); ok {
+					buf = w.picks(v, c, s, fork, earliest, buf)
+				} else if w.ready(v, c, s, p, earliest) {
 					buf = append(buf, action(actStep, c, s, 0))
 				} else if w.deadlocked(v, c, s) {
 					buf = append(buf, action(actDeadlock, c, s, 0))
+				} else if p.Others {
+					buf = append(buf, action(actPick, c, s, 0xff))
 				}
 			case phaseAnswered:
 				buf = append(buf, action(actDeliver, c, s, 0))

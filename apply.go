@@ -21,6 +21,9 @@ func (w *world) Apply(v []uint32, a interleave.Action, next []uint32) uint32 {
 		w.breakDeadlock(next, who, slot)
 	case actGiveUp:
 		w.giveUp(next, who, slot)
+	case actPick:
+		w.silent(next, who, slot)
+		w.give(next, who, slot, w.values.ID(pick(int(int8(arg)))))
 	case actDeliver:
 		w.deliver(next, who, slot)
 	case actClient:
@@ -133,6 +136,9 @@ func (w *world) step(v []uint32, c, s int) {
 	case sleepOp:
 		w.silent(v, c, s)
 		w.moveTo(v, max(now(v), op.until.UnixNano()))
+		if op.itself {
+			return
+		}
 		w.give(v, c, s, w.cache.ok)
 	case lockOp:
 		w.silent(v, c, s)

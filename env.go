@@ -16,7 +16,29 @@ import (
 // called on it parks the calling request until the scheduler has done it.
 type Env struct {
 	stores []Store
-	tasks  *interleave.Tasks // the task running now belongs to these
+	asker  asker // the task running now belongs to it
+	mu     sync.Mutex
+	dbs    []*sql.DB
+}
+
+// asker parks the caller until an op was carried out and returns the outcome, or
+// the error of a context that is done before.
+type asker interface {
+	Ask(ctx context.Context, op interleave.Op) (any, error)
+}
+
+// coroutines asks for a task that is a coroutine. Its context is cancelled by
+// what it is told instead.
+type coroutines interleave.Tasks
+
+func (c *coroutines) Ask(_ context.Context, op interleave.Op) (any, error) {
+	return (*interleave.Tasks)(c).Ask(op), nil
+}
+
+// ask is Ask without a context.
+func (e *Env) ask(op interleave.Op) any {
+	outcome, _ := e.asker.Ask(context.Background(), op)
+	return outcome
 }
 
 // Store is the store of that name. It panics if the system declares none.
@@ -37,22 +59,35 @@ func (e *Env) DB(name string) *sql.DB {
 	if connector == nil {
 		panic(fmt.Sprintf("exactlyone: store %q has no driver for database/sql", name))
 	}
-	return sql.OpenDB(connector(s.ask))
+	db := sql.OpenDB(connector(s.ask))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dbs = append(e.dbs, db)
+	return db
+}
+
+// closeAll closes the databases.
+func (e *Env) closeAll() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, db := range e.dbs {
+		_ = db.Close()
+	}
 }
 
 // Clock is the virtual clock. Each reading is a step.
 func (e *Env) Clock() clock.Clock { return portClock{e} }
 
 // NewID is a fresh unique id, e.g. to name the owner of a lease.
-func (e *Env) NewID() string { return string(e.tasks.Ask(idOp{}).(token)) }
+func (e *Env) NewID() string { return string(e.ask(idOp{}).(token)) }
 
 // Note counts something that happened inside the writer, such as a takeover;
 // reports show it under what was exercised. It takes no step.
-func (e *Env) Note(what string) { e.tasks.Ask(noteOp{what}) }
+func (e *Env) Note(what string) { e.ask(noteOp{what}) }
 
 // Do hands an op of a custom [Backend] to the store of that name.
 func (e *Env) Do(store string, op interleave.Op) Reply {
-	return e.Store(store).(portStore).ask(op)
+	return e.Store(store).(portStore).ask(context.Background(), op)
 }
 
 // Locker is a lock in the memory of this process. A request that waits for it
@@ -64,7 +99,10 @@ func (e *Env) Locker() sync.Locker { return &portLock{env: e} }
 type (
 	sendOp  struct{ req model.Request }
 	nowOp   struct{}
-	sleepOp struct{ until time.Time }
+	sleepOp struct {
+		until  time.Time
+		itself bool // it goes on by itself when it is time; nobody tells it
+	}
 	lockOp  struct{ lock *portLock }
 	// Done at once, without a step:
 	sinceOp struct{} // the time at which a sleep begins
@@ -108,15 +146,19 @@ type portStore struct {
 	store int
 }
 
-func (s portStore) ask(op interleave.Op) Reply {
-	return s.env.tasks.Ask(storeOp{s.store, op}).(Reply)
+func (s portStore) ask(ctx context.Context, op interleave.Op) Reply {
+	outcome, err := s.env.asker.Ask(ctx, storeOp{s.store, op})
+	if err != nil {
+		return Reply{Err: err}
+	}
+	return outcome.(Reply)
 }
 
 func (s portStore) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return model.Result{}, err
 	}
-	r := s.ask(StmtOp{Stmt: st, Auto: true})
+	r := s.ask(ctx, StmtOp{Stmt: st, Auto: true})
 	return r.Result, r.Err
 }
 
@@ -124,7 +166,7 @@ func (s portStore) Begin(ctx context.Context) (model.Tx, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.ask(BeginOp{}).Err; err != nil {
+	if err := s.ask(ctx, BeginOp{}).Err; err != nil {
 		return nil, err
 	}
 	return &portTx{ctx: ctx, store: s}, nil
@@ -148,7 +190,7 @@ func (t *portTx) Do(ctx context.Context, st model.Stmt) (model.Result, error) {
 	case t.ctx.Err() != nil:
 		return model.Result{}, model.ErrTxDone
 	}
-	r := t.store.ask(StmtOp{Stmt: st})
+	r := t.store.ask(ctx, StmtOp{Stmt: st})
 	if r.Err != nil && model.EndsTx(r.Err) {
 		t.ended = r.Err
 	}
@@ -172,19 +214,19 @@ func (t *portTx) finish(op interleave.Op) error {
 		}
 		return nil
 	}
-	return t.store.ask(op).Err
+	return t.store.ask(t.ctx, op).Err
 }
 
 type portClock struct{ env *Env }
 
-func (c portClock) Now() time.Time { return c.env.tasks.Ask(nowOp{}).(moment).Time }
+func (c portClock) Now() time.Time { return c.env.ask(nowOp{}).(moment).Time }
 
 func (c portClock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
 	}
-	start := c.env.tasks.Ask(sinceOp{}).(moment)
-	c.env.tasks.Ask(sleepOp{start.Add(d)})
+	start := c.env.ask(sinceOp{}).(moment)
+	_, _ = c.env.asker.Ask(ctx, sleepOp{until: start.Add(d)})
 	return ctx.Err()
 }
 
@@ -201,7 +243,7 @@ type portLock struct {
 }
 
 func (l *portLock) Lock() {
-	l.env.tasks.Ask(lockOp{l})
+	l.env.ask(lockOp{l})
 	l.held = true
 }
 

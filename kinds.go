@@ -26,6 +26,14 @@ type Kinded interface {
 	ReadsOnly() bool // it changes nothing that is stored
 }
 
+// Connected is an op of a custom [Backend] on one of several connections.
+// Connections of one request are numbered anew, in the order in which it first
+// uses them.
+type Connected interface {
+	Connection() int
+	On(connection int) interleave.Op
+}
+
 // Immediate is an op of a custom [Backend] that is carried out as soon as it is
 // asked for, and is no step: nothing that others do could come before it.
 type Immediate interface{ Immediate() bool }

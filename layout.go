@@ -18,6 +18,7 @@ type layout struct {
 	stores, lates, nodes, clients, slots int
 	node0, client0                       int // where these parts begin
 	clientLen, slotLen                   int
+	attended                             int // so many slots are of handlers
 	width                                int
 }
 
@@ -52,6 +53,10 @@ func newLayout(t *tables) layout {
 	l := layout{
 		stores: len(t.sys.Stores), nodes: b.Nodes,
 		clients: b.Clients + len(t.sys.Background), slots: 1 + b.Duplicates + b.Cancels,
+	}
+	l.attended = l.slots
+	if t.sys.ordinary {
+		l.slots += b.Attempts + b.Duplicates // for goroutines that a handler leaves
 	}
 	for _, f := range t.failing {
 		if f.CommitLate {

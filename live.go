@@ -25,6 +25,7 @@ type liveProc struct {
 type liveNode struct {
 	env    *Env
 	server model.Server
+	hosted *hosted // instead, of code that runs in a bubble
 }
 
 // newLive is a world that runs one execution for real, with no reduction.
@@ -49,13 +50,26 @@ func (l *liveRun) next(id, event uint32) uint32 {
 }
 
 func (l *liveRun) spawn(n int, event uint32) uint32 {
-	p := newServerProcess(l.t.sys, l.nodes[n].env, l.nodes[n].server)
+	var p interleave.Process
+	if h := l.nodes[n].hosted; h != nil {
+		p = &hostedRequest{h, 2 * len(h.tasks)}
+	} else {
+		p = newServerProcess(l.t.sys, l.nodes[n].env, l.nodes[n].server)
+	}
 	return l.add(p, p.Handle(0, l.t.values.Value(interleave.EventValue(event))))
 }
 
 func (l *liveRun) bootServer(n int) uint32 {
+	if l.t.sys.ordinary {
+		if h := l.nodes[n].hosted; h != nil {
+			h.end()
+		}
+		h := newHosted(l.t.sys)
+		l.nodes[n].hosted = h
+		return l.add(h, nil)
+	}
 	env, server := startServer(l.t.sys)
-	l.nodes[n] = liveNode{env, server}
+	l.nodes[n] = liveNode{env: env, server: server}
 	return l.add(newServerProcess(l.t.sys, env, server), nil)
 }
 

@@ -21,7 +21,7 @@ type serverProcess struct {
 
 // startServer runs the system's Start.
 func startServer(sys *System) (*Env, model.Server) {
-	env := &Env{stores: sys.Stores, tasks: new(interleave.Tasks)}
+	env := &Env{stores: sys.Stores, asker: new(coroutines)}
 	defer func() {
 		if r := recover(); r != nil {
 			panic(fmt.Errorf("%w: system %q: Start panicked: %v", ErrUsage, sys.Name, r))
@@ -41,7 +41,7 @@ func newServerProcess(sys *System, env *Env, server model.Server) *serverProcess
 // Handle starts a request or a round of a background actor, or gives a parked
 // one the outcome of its op.
 func (p *serverProcess) Handle(task int, event any) []interleave.Parked {
-	p.env.tasks = &p.tasks
+	p.env.asker = (*coroutines)(&p.tasks)
 	switch event := event.(type) {
 	case model.Request:
 		p.start(task, func(ctx context.Context) fmt.Stringer { return p.server.Handle(ctx, event) })
@@ -68,7 +68,7 @@ func (p *serverProcess) start(task int, f func(ctx context.Context) fmt.Stringer
 }
 
 func (p *serverProcess) Kill() error {
-	p.env.tasks = &p.tasks
+	p.env.asker = (*coroutines)(&p.tasks)
 	return p.tasks.Kill()
 }
 
@@ -89,7 +89,7 @@ func newClientProcess(sys *System, c model.Client) *clientProcess {
 	if p.run == nil {
 		p.run = model.Client.Run
 	}
-	p.env = &Env{tasks: &p.tasks}
+	p.env = &Env{asker: (*coroutines)(&p.tasks)}
 	return p
 }
 

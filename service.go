@@ -41,7 +41,7 @@ func (c portClient) Send(ctx context.Context, req model.Request) (model.Answer, 
 	if err := ctx.Err(); err != nil {
 		return model.Answer{}, err
 	}
-	r := c.store.ask(callOp{req})
+	r := c.store.ask(ctx, callOp{req})
 	if r.Err != nil {
 		return model.Answer{}, r.Err
 	}

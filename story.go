@@ -94,6 +94,8 @@ func (w *world) label(v []uint32, a interleave.Action) string {
 		return w.requestName(who, slot) + ": " + w.opText(w.handlerStands(v, who, slot).Op)
 	case actDeadlock:
 		return w.requestName(who, slot) + ": deadlock detected"
+	case actPick:
+		return w.pickText(v, who, slot, int(int8(arg)))
 	case actGiveUp:
 		return w.requestName(who, slot) + " has waited in vain: " + w.opText(w.handlerStands(v, who, slot).Op)
 	case actDeliver:
@@ -120,6 +122,9 @@ func (w *world) lateStore(v []uint32, i int) string { return w.sys.Stores[v[w.la
 // requestName is what the request in a slot is called: a copy, one that its
 // caller has left, or either.
 func (w *world) requestName(c, slot int) string {
+	if slot >= w.attended {
+		return fmt.Sprintf("%s (goroutines left %d)", w.name(c), slot-w.attended+1)
+	}
 	if slot > 0 {
 		kind := "unattended"
 		switch {
@@ -163,6 +168,8 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 	switch kind {
 	case actStep, actDeadlock, actGiveUp:
 		add(w.requestName(who, slot), w.stepText(op, log))
+	case actPick:
+		add(w.requestName(who, slot), "another goroutine goes on"+ends(log))
 	case actDeliver:
 	case actClient:
 		w.tellClient(v, who, arg, log, add)

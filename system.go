@@ -94,7 +94,9 @@ type System struct {
 	// Memory.
 	Backend func(s Store) (Backend, error)
 
-	tuning tuning
+	tuning   tuning
+	ordinary bool // its code runs in a bubble; see Goroutines
+	seeded   bool // what it draws from crypto/rand can be made deterministic
 }
 
 // Store declares one store of a system.
@@ -107,7 +109,7 @@ type Store struct {
 	Open func(s Store) (Backend, error)
 	// Connector is how database/sql connects to the store, given what carries
 	// out ops, for [Env.DB]; nil means that it cannot.
-	Connector func(do func(interleave.Op) Reply) driver.Connector
+	Connector func(do func(context.Context, interleave.Op) Reply) driver.Connector
 
 	service *Service // it is a third party
 }
@@ -207,6 +209,7 @@ func (s System) prepared() (*System, error) {
 		return nil, err
 	}
 	s.Stores = slices.Concat(s.Stores, s.servicesAsStores())
+	s.ordinary = isOrdinary(&s)
 	return &s, nil
 }
 

@@ -73,6 +73,9 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 		}
 	}
 	t.server = t.tree.Root("server", false, func() interleave.Process {
+		if sys.ordinary {
+			return newHosted(sys)
+		}
 		env, server := startServer(sys)
 		return newServerProcess(sys, env, server)
 	})

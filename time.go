@@ -23,6 +23,7 @@ func (w *world) moveTo(v []uint32, ns int64) {
 		v[w.node(n)+1] |= nodeCrashable
 	}
 	w.forgetPast(v)
+	w.passTime(v)
 	for c := range w.clients {
 		for s := 1; s < w.layout.slots; s++ {
 			at := w.slot(c, s)

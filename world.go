@@ -1,6 +1,7 @@
 package exactlyone
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -48,7 +49,7 @@ type reductions struct {
 
 func newWorld(t *tables, reduce reductions) *world {
 	w := &world{tables: t, layout: newLayout(t), reduce: reduce}
-	w.symmetry = reduce.symmetry && t.sys.OpaqueIDs && w.interchangeable()
+	w.symmetry = reduce.symmetry && t.sys.OpaqueIDs && w.interchangeable() && !t.sys.ordinary
 	w.noKey = uint32(wordCounted)
 	w.watchProps()
 	w.putFaults()
@@ -135,7 +136,7 @@ func (w *world) clientStands(v []uint32, c int) *interleave.Parked {
 func (w *world) handlerStands(v []uint32, c, s int) *interleave.Parked {
 	wd := w.word(v, c, s)
 	if w.sys.Stateless {
-		return &w.stands(v[w.slot(c, s)+slotHistory])[0]
+		return &w.stands(v[w.slot(c, s)+slotHistory])[wd.task()]
 	}
 	return &w.stands(v[w.node(wd.node())])[wd.task()]
 }
@@ -143,14 +144,14 @@ func (w *world) handlerStands(v []uint32, c, s int) *interleave.Parked {
 // give hands a value to the request in a slot and runs it to its next op.
 func (w *world) give(v []uint32, c, s int, value uint32) {
 	w.log.gave(c, s, w.values, value)
-	at := w.slot(c, s) + slotHistory
-	task := 0
+	wd := w.word(v, c, s)
+	at, task := w.slot(c, s)+slotHistory, wd.task()
 	if !w.sys.Stateless {
-		wd := w.word(v, c, s)
-		at, task = w.node(wd.node()), wd.task()
+		at = w.node(wd.node())
 	}
 	v[at] = w.next(v[at], interleave.Event(task, value))
 	w.settleHandler(v, c, s)
+	w.settleOthers(v, wd.node())
 }
 
 // settleHandler does what takes no step, and notices the end.
@@ -235,6 +236,10 @@ func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
 	at := w.slot(c, s)
 	last := word(v[at]) & wordLast
 	task := 0
+	if w.sys.ordinary {
+		v[w.clientAt(c)+clientFlags]++
+		request = w.values.ID(arrived{w.values.Value(request).(fmt.Stringer), moved(v), newToken(c, v[w.clientAt(c)+clientFlags])})
+	}
 	if w.sys.Stateless {
 		v[at+slotHistory] = w.spawn(v[w.node(n)], n, interleave.Event(0, request))
 	} else {
@@ -244,11 +249,13 @@ func (w *world) arrive(v []uint32, c, s, n int, request uint32) {
 	v[at] = uint32(newWord(phaseRunning, n, task) | last)
 	v[at+slotMessage] = 0
 	w.settleHandler(v, c, s)
+	w.settleOthers(v, n)
 }
 
 // finish ends the handling in a slot: its answer is on its way, and
 // transactions it left open are rolled back, as when its context ends.
 func (w *world) finish(v []uint32, c, s int, p *interleave.Parked) {
+	w.leave(v, c, s)
 	w.rollBack(v, c, s)
 	if !w.isActor(c) {
 		w.log.answered(c, s, p.Result)
@@ -362,7 +369,7 @@ func (w *world) eachReady(v []uint32, f func(c, s int, op storeOp)) {
 
 // spare is a slot of client c for what nobody waits for.
 func (w *world) spare(v []uint32, c int) int {
-	for s := 1; s < w.layout.slots; s++ {
+	for s := 1; s < w.attended; s++ {
 		if w.word(v, c, s).phase() == phaseFree {
 			return s
 		}

@@ -14,6 +14,7 @@ type Parked struct {
 	Op      Op           // what it asks for; nil once it is done
 	Result  fmt.Stringer // what it returned, once done
 	Blocked bool         // its op cannot be carried out now, e.g. a lock that is held
+	Others  bool         // another goroutine of the task asks for something as well
 
 	// OpID and ResultID are the interned Op and Result; a Tree fills them in.
 	OpID, ResultID uint32

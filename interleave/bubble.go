@@ -1,0 +1,366 @@
+package interleave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ErrContended is a bubble in which a goroutine waits for a mutex whose holder
+// stands still. It cannot be used any more; run its history again in one that
+// polls.
+var ErrContended = errors.New("a goroutine waits for a mutex")
+
+// Bubble runs tasks that are unmodified code: a task may start goroutines, lock
+// mutexes, sleep, and use whatever package time and contexts offer. It is a
+// bubble of testing/synctest, so time in it stands still but for
+// [Bubble.Advance].
+//
+// All its methods but Ask are for one goroutine outside. Each gives an order to
+// a goroutine in the bubble, the controller, and returns when all others in
+// the bubble stand still: they wait for the outcome of what they asked for, for
+// each other, or for a time.
+//
+//	outside ──orders──▶ controller ──starts, resumes──▶ goroutines of tasks
+//	        ◀──done───
+//
+// The controller waits for orders on a channel made outside the bubble. That
+// is not durable, as synctest calls it, and keeps time from moving by itself.
+type Bubble struct {
+	orders chan func()
+	done   chan struct{}
+	ended  chan any // what synctest panicked with at the end
+
+	watch *time.Timer // real time, to look after orders that take long
+
+	id    string // as runtime.Stack names the bubble
+	polls bool
+	lost  bool // the controller cannot be reached any more
+
+	mu       sync.Mutex
+	dead     bool
+	waiting  []*waiter
+	tasks    []*bubbleTask
+	current  int                  // the task that the last order was for, -1 if for none
+	started  map[uint64]int       // goroutine → the task that it is
+	creators map[uint64]*creation // goroutine → who made it
+	members  map[uint64]bool      // goroutines seen in the bubble
+	activity chan struct{}        // of the bubble; tells a probe that something happened
+}
+
+// waiter is a goroutine that waits for the outcome of what it asked for.
+type waiter struct {
+	op        Op
+	in        chan any
+	goroutine uint64
+	site      string // where the goroutine was started, "" for a task's own
+	task      int    // -1 if it belongs to none
+}
+
+type bubbleTask struct {
+	result fmt.Stringer
+	ended  bool
+	cancel context.CancelFunc
+}
+
+// creation says who started a goroutine, and where.
+type creation struct {
+	by   uint64
+	site string
+}
+
+// NewBubble starts a bubble whose time begins at start, and in it a goroutine
+// that runs setUp. One that polls finds out by looking at all goroutines that
+// all stand still; that takes longer, and bears goroutines that wait for a mutex.
+// It panics with what setUp panics with, and with an error if setUp asks for
+// something.
+func NewBubble(start time.Time, polls bool, setUp func(b *Bubble)) *Bubble {
+	b := &Bubble{
+		orders: make(chan func()), done: make(chan struct{}), ended: make(chan any, 1), polls: polls, current: -1, watch: time.NewTimer(time.Hour),
+		started: map[uint64]int{}, creators: map[uint64]*creation{}, members: map[uint64]bool{},
+	}
+	go func() {
+		defer func() { b.ended <- recover() }() // goroutines that are left are taken for a deadlock
+		synctest.Test(new(testing.T), func(*testing.T) { b.control() })
+	}()
+	<-b.done
+	b.Advance(start)
+	var panicked any
+	finished := false
+	b.do(-1, func() {
+		go func() {
+			defer func() {
+				r := recover()
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				panicked, finished = r, r == nil
+			}()
+			setUp(b)
+		}()
+	})
+	b.mu.Lock()
+	failure := panicked
+	b.mu.Unlock()
+	if asks := b.Stray(); failure == nil && len(asks) > 0 {
+		failure = fmt.Errorf("it asks for %s before the first request", asks[0])
+	} else if failure == nil && !finished {
+		failure = errors.New("it waits for something that never happens")
+	}
+	if failure != nil {
+		b.Kill(func() {})
+		panic(failure)
+	}
+	return b
+}
+
+// control carries out orders.
+func (b *Bubble) control() {
+	b.id = bubbleOf(stackOf())
+	b.members[goroutineID()] = true
+	b.activity = make(chan struct{}, 1)
+	b.done <- struct{}{}
+	for order := range b.orders {
+		order()
+		if !b.polls {
+			synctest.Wait()
+		}
+		b.done <- struct{}{}
+	}
+}
+
+// do gives an order that has to do with a task, -1 for none, and waits until all
+// stand still.
+func (b *Bubble) do(task int, order func()) {
+	if b.lost {
+		panic(ErrContended)
+	}
+	b.current = task
+	b.orders <- order
+	b.await()
+	if unknown := b.unidentified(); len(unknown) > 0 {
+		b.orders <- func() {
+			for _, w := range unknown {
+				w.in <- identify{}
+			}
+		}
+		b.await()
+	}
+	b.settle()
+}
+
+// Go starts task i. Its context ends when it returns, as that of an HTTP request
+// does.
+func (b *Bubble) Go(i int, f func(ctx context.Context) fmt.Stringer) {
+	for i >= len(b.tasks) {
+		b.tasks = append(b.tasks, new(bubbleTask))
+	}
+	t := b.tasks[i]
+	b.do(i, func() {
+		var ctx context.Context
+		ctx, t.cancel = context.WithCancel(context.Background())
+		go func() {
+			b.mu.Lock()
+			b.started[goroutineID()] = i
+			b.mu.Unlock()
+			t.run(ctx, f)
+			b.mu.Lock()
+			t.ended = true
+			b.mu.Unlock()
+			b.happened()
+		}()
+	})
+}
+
+// run calls the function of a task.
+func (t *bubbleTask) run(ctx context.Context, f func(ctx context.Context) fmt.Stringer) {
+	returned := false
+	defer func() {
+		if r := recover(); r != nil {
+			t.result = Panicked{fmt.Sprint(r)}
+		} else if !returned {
+			t.result = Panicked{"it called runtime.Goexit"}
+		}
+		t.cancel()
+	}()
+	t.result = f(ctx)
+	returned = true
+}
+
+// Cancel ends the context of a task.
+func (b *Bubble) Cancel(task int) { b.do(task, b.tasks[task].cancel) }
+
+// Ask parks the calling goroutine until op was carried out and returns the
+// outcome, or until ctx is done and returns its error. In a bubble that was
+// killed it ends the goroutine.
+func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
+	w := &waiter{op: op, in: make(chan any, 1), task: -1}
+	b.mu.Lock()
+	if b.dead {
+		b.mu.Unlock()
+		runtime.Goexit()
+	}
+	b.waiting = append(b.waiting, w)
+	b.mu.Unlock()
+	b.happened()
+	for {
+		select {
+		case out := <-w.in:
+			switch out := out.(type) {
+			case killed:
+				runtime.Goexit()
+			case identify:
+				b.identify(w)
+			default:
+				return out, nil
+			}
+		case <-ctx.Done():
+			if b.drop(w); b.dead {
+				runtime.Goexit()
+			}
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// identify is what a goroutine that waits is given to say which it is. That takes
+// time, so it is asked only where there are several.
+type identify struct{}
+
+func (b *Bubble) identify(w *waiter) {
+	id, made := goroutineID(), creationOf(stackOf())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w.goroutine = id
+	if _, own := b.started[id]; !own {
+		b.creators[id] = made
+	}
+}
+
+func (b *Bubble) happened() {
+	select {
+	case b.activity <- struct{}{}:
+	default:
+	}
+}
+
+// Resume hands the n-th of the goroutines of a task that wait the outcome of what
+// it asked for.
+func (b *Bubble) Resume(task, n int, outcome any) {
+	w := b.of(task)[n]
+	b.do(task, func() {
+		b.drop(w)
+		w.in <- outcome
+	})
+}
+
+func (b *Bubble) drop(w *waiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = slices.DeleteFunc(b.waiting, func(x *waiter) bool { return x == w })
+}
+
+// Advance moves time on; timers that are due fire. It does nothing if it is that
+// time already.
+func (b *Bubble) Advance(to time.Time) {
+	b.do(-1, func() { time.Sleep(time.Until(to)) })
+}
+
+// Wake lets time move until something is asked for or a task ends, and returns
+// when that was; ok is false if nothing is within the limit. The bubble is then
+// of no more use.
+func (b *Bubble) Wake(limit time.Duration) (at time.Time, ok bool) {
+	b.do(-1, func() {
+		select {
+		case <-b.activity: // of the past
+		default:
+		}
+		timer := time.NewTimer(limit)
+		select {
+		case <-b.activity:
+			ok = true
+		case <-timer.C:
+		}
+		timer.Stop()
+		at = time.Now().UTC()
+	})
+	return at, ok
+}
+
+// Kill ends all goroutines that wait for an outcome, now or later; deferred
+// functions run, and so does atEnd, in the bubble. It says whether goroutines are
+// left, which stand where they stood for ever.
+func (b *Bubble) Kill(atEnd func()) (left bool) {
+	if b.lost {
+		return true
+	}
+	b.do(-1, func() {
+		b.mu.Lock()
+		b.dead = true
+		waiting := b.waiting
+		b.waiting = nil
+		b.mu.Unlock()
+		for _, w := range waiting {
+			w.in <- killed{}
+		}
+		for _, t := range b.tasks {
+			if t.cancel != nil {
+				t.cancel()
+			}
+		}
+		go atEnd()
+	})
+	b.lost = true
+	if b.polls && len(b.Waiting()) > 0 {
+		return true // synctest would wait for them for ever
+	}
+	close(b.orders)
+	return <-b.ended != nil
+}
+
+// of is the waiting goroutines of a task.
+func (b *Bubble) of(task int) []*waiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []*waiter
+	for _, w := range b.waiting {
+		if w.task == task {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// Standing is where one task of a bubble stands.
+type Standing struct {
+	Result fmt.Stringer // what it returned, nil if it has not
+	Asks   []Op         // what its goroutines ask for, in an order that is the same every time
+}
+
+// Standing says where a task stands.
+func (b *Bubble) Standing(task int) Standing {
+	s := Standing{}
+	b.mu.Lock()
+	if task < len(b.tasks) && b.tasks[task].ended {
+		s.Result = b.tasks[task].result
+	}
+	b.mu.Unlock()
+	for _, w := range b.of(task) {
+		s.Asks = append(s.Asks, w.op)
+	}
+	return s
+}
+
+// Stray is what goroutines ask for that belong to no task.
+func (b *Bubble) Stray() []Op {
+	var all []Op
+	for _, w := range b.of(-1) {
+		all = append(all, w.op)
+	}
+	return all
+}
