@@ -17,8 +17,11 @@ import (
 type Env struct {
 	stores []Store
 	asker  asker // the task running now belongs to it
-	mu     sync.Mutex
-	dbs    []*sql.DB
+
+	started bool // Start has returned
+
+	mu  sync.Mutex
+	dbs []*sql.DB
 }
 
 // asker parks the caller until an op was carried out and returns the outcome, or
@@ -103,7 +106,7 @@ type (
 		until  time.Time
 		itself bool // it goes on by itself when it is time; nobody tells it
 	}
-	lockOp  struct{ lock *portLock }
+	lockOp struct{ lock *portLock }
 	// Done at once, without a step:
 	sinceOp struct{} // the time at which a sleep begins
 	idOp    struct{}

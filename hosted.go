@@ -88,6 +88,7 @@ func (h *hosted) launch() {
 			panic("it returned no server")
 		}
 	})
+	h.env.started = true
 }
 
 // Handle gives an event to a task; see [interleave.Process].

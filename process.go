@@ -31,6 +31,7 @@ func startServer(sys *System) (*Env, model.Server) {
 	if server == nil {
 		panic("it returned no server")
 	}
+	env.started = true
 	return env, server
 }
 

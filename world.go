@@ -183,6 +183,9 @@ func (w *world) immediate(v []uint32, c int, op interleave.Op) uint32 {
 	case idOp:
 		v[w.clientAt(c)+clientFlags]++
 		return w.values.ID(newToken(c, v[w.clientAt(c)+clientFlags]))
+	case logOp:
+		w.log.note(op.line)
+		return w.values.ID(ok{})
 	case noteOp:
 		w.noted(op.what)
 		w.log.note(op.what)
