@@ -17,6 +17,9 @@ import (
 // Check fails the test unless every behaviour of the system within the bounds
 // keeps its properties. A failing story is saved under testdata/exactlyone and
 // tried first the next time, so that it can be debugged and is kept as a test.
+// With EXACTLYONE_GO_STORY=1 in the environment the story is written as a test in
+// Go as well, beside the test that found it; see [ReplayStory].
+//
 // A check that was cut short, by memory or because the test's deadline came
 // near, or in which a property was never put to the test, fails as well.
 func Check(t testing.TB, sys System, b Bounds) {
@@ -24,6 +27,7 @@ func Check(t testing.TB, sys System, b Bounds) {
 	if sys.Name == "" {
 		sys.Name = t.Name()
 	}
+	sys.seed(t)
 	path := filepath.Join("testdata", "exactlyone", fileName(t.Name())+".json")
 	if replaySaved(t, sys, b, path) {
 		return
@@ -49,6 +53,7 @@ func Check(t testing.TB, sys System, b Bounds) {
 		} else {
 			text.WriteString("\nsaved as " + path + ", which the next run of this test tries first\n")
 		}
+		offerGoStory(t, result.Story, 1)
 	}
 	t.Fatalf("%s", text.String())
 }
@@ -86,6 +91,7 @@ func replaySaved(t testing.TB, sys System, b Bounds, path string) bool {
 	default:
 		var text strings.Builder
 		_ = again.WriteText(&text, TextOptions{})
+		offerGoStory(t, again, 2)
 		t.Fatalf("the story saved as %s still breaks %s:\n%s", path, again.Property, text.String())
 		return true
 	}
