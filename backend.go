@@ -64,8 +64,12 @@ func (r Reply) String() string {
 	return fmt.Sprintf("%d changed", r.Result.Affected)
 }
 
-// Brief tells how many rows were found instead of what they hold.
+// Brief tells how many rows were found instead of what they hold. A value tells
+// itself, by a method Brief where it has one.
 func (r Reply) Brief() string {
+	if b, ok := r.Value.(interface{ Brief() string }); ok && r.Err == nil {
+		return b.Brief()
+	}
 	switch n := len(r.Result.Rows); {
 	case r.Err != nil || r.Value != nil || n == 0:
 		return r.String()

@@ -55,14 +55,20 @@ func (e *Env) Store(name string) model.Store {
 }
 
 // DB is the database of that name, as database/sql opens it. It panics if the
-// system declares none, or one that has no driver.
+// system declares none, or one that has no driver. A connector with a method
+// MaxOpenConns() int says how many connections there may be at once, 0 for any
+// number.
 func (e *Env) DB(name string) *sql.DB {
 	s := e.Store(name).(portStore)
 	connector := e.stores[s.store].Connector
 	if connector == nil {
 		panic(fmt.Sprintf("exactlyone: store %q has no driver for database/sql", name))
 	}
-	db := sql.OpenDB(connector(s.ask))
+	c := connector(s.ask)
+	db := sql.OpenDB(c)
+	if few, ok := c.(interface{ MaxOpenConns() int }); ok {
+		db.SetMaxOpenConns(few.MaxOpenConns())
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dbs = append(e.dbs, db)

@@ -270,6 +270,9 @@ func changes(before, after State) string {
 	if text, ok := diff[*model.Versions](before, after); ok {
 		return text
 	}
+	if d, ok := after.(interface{ Since(before State) string }); ok {
+		return d.Since(before)
+	}
 	return after.String()
 }
 
