@@ -3,6 +3,7 @@ package flake
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -163,6 +164,17 @@ func loadTests(ctx context.Context, tx *sql.Tx) (map[int64]Identity, error) {
 		tests[id] = t
 	}
 	return tests, rows.Err()
+}
+
+// identities are all tests of the store, in no order.
+func (s *Store) identities(ctx context.Context) ([]Identity, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	tests, err := loadTests(ctx, tx)
+	return slices.Collect(maps.Values(tests)), err
 }
 
 // loadMessages reads the failure messages asked for.

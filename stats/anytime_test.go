@@ -5,19 +5,24 @@ import (
 	"testing"
 )
 
-// TestSequenceAboveIsTheSequence: the p value is at or below alpha where the lower end is at
-// or above the rate.
-func TestSequenceAboveIsTheSequence(t *testing.T) {
+// TestSequenceAboveFollowsSequences: the evidence is half that of each prior at least, and
+// not above that of the better one.
+func TestSequenceAboveFollowsSequences(t *testing.T) {
 	checked := 0
 	for _, alpha := range []float64{0.2, 0.05, 1e-4} {
 		for _, r := range []float64{0.001, 0.01, 0.3, 0.9} {
 			a, b := Prior(r)
 			for n := 1; n <= 400; n += 7 {
 				for k := 0; k <= n; k += 1 + n/9 {
-					lower, _ := Sequence(a, b, k, n, alpha)
+					low, _ := Sequence(a, b, k, n, alpha)
+					uniform, _ := Sequence(1, 1, k, n, alpha)
+					best := math.Max(low, uniform)
+					low, _ = Sequence(a, b, k, n, alpha/2)
+					uniform, _ = Sequence(1, 1, k, n, alpha/2)
+					half := math.Max(low, uniform)
 					p := SequenceAbove(a, b, k, n, r)
-					if p <= alpha*(1-1e-9) && lower < r || p > alpha*(1+1e-9) && lower > r {
-						t.Errorf("%d of %d, rate %v, alpha %v: p %v, lower end %v", k, n, r, alpha, p, lower)
+					if p <= alpha && best < r*(1-1e-9) || p > alpha && half > r*(1+1e-9) {
+						t.Errorf("%d of %d, rate %v, alpha %v: p %v, lower ends %v, %v", k, n, r, alpha, p, best, half)
 					}
 					checked++
 				}
@@ -29,6 +34,10 @@ func TestSequenceAboveIsTheSequence(t *testing.T) {
 	}
 	if p := SequenceAbove(1, 100, 0, 0, 0.01); p != 1 {
 		t.Errorf("without runs p = %v", p)
+	}
+	// 1/10 against 0.1^9 under the uniform prior, nothing under the other.
+	if p := SequenceAbove(1, 1000, 9, 9, 0.1); math.Abs(p-2e-8) > 1e-13 {
+		t.Errorf("9 failures of 9: %v", p)
 	}
 }
 
@@ -67,11 +76,10 @@ func TestSequenceRuns(t *testing.T) {
 func TestSequenceCompareIsTheLeastEvidence(t *testing.T) {
 	const a, b, steps = 1, 20, 200
 	for _, tt := range [][4]int{{5, 10, 1, 30}, {30, 40, 2, 9}, {1, 1, 0, 50}, {7, 100, 3, 100}, {9, 9, 0, 9}} {
-		m1, m2 := newMixture(a, b, tt[0], tt[1]), newMixture(a, b, tt[2], tt[3])
 		least := math.Inf(1)
 		for i := 1; i < steps; i++ {
 			for j := i; j < steps; j++ { // the second fails at least as often
-				least = math.Min(least, m1.logE(rateOf(float64(i)/steps))+m2.logE(rateOf(float64(j)/steps)))
+				least = math.Min(least, evidence(a, b, tt[0], tt[1], rateOf(float64(i)/steps))+evidence(a, b, tt[2], tt[3], rateOf(float64(j)/steps)))
 			}
 		}
 		c := SequenceCompare(a, b, tt[0], tt[1], tt[2], tt[3])
