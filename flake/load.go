@@ -3,6 +3,7 @@ package flake
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ func (f Filter) chooses() bool {
 // run is one report of the store.
 type run struct {
 	id                       int64
+	uid                      string // see schema.go
 	name, format, runID      string
 	revision, labels         string
 	time                     int64
@@ -52,7 +54,7 @@ type record struct {
 // loadRuns reads all runs in order of their time, and among equals of their names and content,
 // so that the order in which stores were merged does not show.
 func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, name, format, run_id, revision, labels, time, gathered, planned, unclear
+	rows, err := tx.QueryContext(ctx, `SELECT id, uid, name, format, run_id, revision, labels, time, gathered, planned, unclear
 		FROM run ORDER BY time, name, uid`)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, erro
 	byID := map[int64]int{}
 	for rows.Next() {
 		var r run
-		if err := rows.Scan(&r.id, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear); err != nil {
+		if err := rows.Scan(&r.id, &r.uid, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear); err != nil {
 			return nil, err
 		}
 		r.counts = f.takes(r)
@@ -175,6 +177,24 @@ func (s *Store) identities(ctx context.Context) ([]Identity, error) {
 	defer func() { _ = tx.Rollback() }()
 	tests, err := loadTests(ctx, tx)
 	return slices.Collect(maps.Values(tests)), err
+}
+
+// Revisions says how many reports the store has of each revision.
+func (s *Store) Revisions(ctx context.Context) (map[string]int, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	runs, err := s.loadRuns(ctx, tx, Filter{})
+	if err != nil {
+		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
+	}
+	count := map[string]int{}
+	for _, r := range runs {
+		count[r.revision]++
+	}
+	return count, nil
 }
 
 // loadMessages reads the failure messages asked for.

@@ -81,7 +81,7 @@ Exit status: 0 all is well, 1 a test fails more often than report --target allow
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(), newGate())
+	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(), newGate(), newCompare())
 	return root
 }
 
