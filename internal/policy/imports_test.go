@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 
 	"internal/doctest":   {"github.com/google/go-cmp/cmp"},
 	"internal/policy":    nil,
+	"internal/runner":    nil,
 	"internal/wref":      nil,
 	"internal/wholefile": nil,
 }
