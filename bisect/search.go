@@ -96,10 +96,10 @@ func (s *Search) Suspects() (first, last int, chance float64) {
 }
 
 // Found says whether the suspects hold the change with the confidence asked for: their
-// chance is (1+confidence)/2 at least. Half of the chance to err is kept back, because the
-// posterior is right on the average over rates drawn from the prior, and for the worst
-// rates it is not: stopping at the confidence itself it would err up to 1.5 times as often,
-// as docs/statistics.md shows. A posterior may be looked at after every run.
+// chance is (1+confidence)/2 at least. Half of the chance to err is kept back, because a
+// posterior is right on the average over rates drawn from the prior: at some rates, stopping
+// at the confidence itself errs more often than it may. docs/statistics.md has the numbers.
+// A posterior may be looked at after every run.
 func (s *Search) Found(confidence float64) bool {
 	_, _, chance := s.Suspects()
 	return chance >= 1-stats.TailOf(confidence)/2

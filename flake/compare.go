@@ -156,6 +156,7 @@ func Compare(ctx context.Context, a, b Side, c CompareConfig) (*Compared, error)
 		}
 	}
 	x.decide(out)
+	x.propose(out)
 	out.Assumes = out.assumes(a.Filter.chooses() || b.Filter.chooses())
 	return out, nil
 }
@@ -300,8 +301,6 @@ func (x *comparer) decide(out *Compared) {
 			if out.Verdict == CannotTell {
 				out.Verdict = Better
 			}
-		default:
-			t.MorePerSide = x.more(t, len(p))
 		}
 	}
 	rank := []Verdict{Worse, Better, CannotTell}
@@ -317,6 +316,15 @@ func (x *comparer) decide(out *Compared) {
 		}
 		return 0
 	})
+}
+
+// propose says how many more runs would tell, where these cannot.
+func (x *comparer) propose(out *Compared) {
+	for i := range out.Tests {
+		if t := &out.Tests[i]; t.Verdict == CannotTell {
+			t.MorePerSide = x.more(t, 2*len(out.Tests))
+		}
+	}
 }
 
 // power is the chance of seeing a difference that proposals of more runs aim at.
