@@ -140,7 +140,7 @@ func (s *Search) chanceOf(c int) float64 {
 // TestPlainBisection: a test that always fails after the change and never before is found
 // in little more than the logarithm of the number of commits, wherever it is.
 func TestPlainBisection(t *testing.T) {
-	for change := 1; change < 256; change += 5 {
+	for change := 1; change < 256; change++ {
 		s := New(256)
 		for !s.Found(0.95) {
 			c := s.Next()

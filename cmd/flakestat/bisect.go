@@ -70,6 +70,9 @@ Exit status: 0 found, 2 wrong usage or input, or A or B cannot be run, 3 not fou
 	fl.BoolVar(&f.all, "all", false, "show all commits")
 	fl.Float64Var(&f.confidence, "confidence", 0.95, "chance that the commit found is the right one, between 0 and 1")
 	formatFlag(cmd, &f.format, "text", "json")
+	for _, flag := range []string{"good", "bad"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeRefs)
+	}
 	_ = cmd.MarkFlagRequired("good")
 	_ = cmd.MarkFlagRequired("bad")
 	return cmd

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // repository is the git repository of the working directory.
@@ -86,6 +88,12 @@ func (r *repository) line(ctx context.Context, good, bad string) ([]commit, erro
 		return nil, fmt.Errorf("--good %s and --bad %s are the same commit", good, bad)
 	}
 	return all, nil
+}
+
+// completeRefs offers branches and tags.
+func completeRefs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, _ := git(cmd.Context(), "", "for-each-ref", "--format=%(refname:short)")
+	return append(strings.Fields(out), "HEAD"), cobra.ShellCompDirectiveNoFileComp
 }
 
 // scratchName begins the name of each scratch folder.
