@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // trimmed is the text of an error without the names of our packages.
 func trimmed(err error) string {
 	text := err.Error()
-	for _, prefix := range []string{"flake: ", "ingest: ", "stats: "} {
+	for _, prefix := range []string{"flake: ", "ingest: ", "stats: ", "runner: "} {
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	return strings.ReplaceAll(text, "\n", "; ")
@@ -81,7 +81,7 @@ Exit status: 0 all is well, 1 a test fails more often than report --target allow
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(), newGate(), newCompare())
+	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(), newRun(), newShow(), newGate(), newCompare())
 	return root
 }
 
