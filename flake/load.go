@@ -245,8 +245,8 @@ func (m mark) takes(r *run) bool { return r.revision == m.revision || r.time >= 
 
 // loadCounted reads what was noted about runs as a whole: suites that failed, or
 // warnings.
-func loadCounted(ctx context.Context, tx *sql.Tx, query string, each func(run int64, a, b string, n int)) error {
-	rows, err := tx.QueryContext(ctx, query)
+func loadCounted(ctx context.Context, tx *sql.Tx, query string, each func(run int64, a, b string, n int), args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,12 @@ var mergeSteps = []string{
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.suite_failure s ON s.run = f.theirs`,
 	`INSERT INTO main.warning SELECT r.id, w.kind, w.count, w.line
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.warning w ON w.run = f.theirs`,
+	`INSERT OR IGNORE INTO main.campaign (uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time)
+		SELECT uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time FROM other.campaign ORDER BY id`,
+	`INSERT INTO main.process SELECT r.id, c.id, p.number, p.seed, p.ended, p.failed, p.output
+		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.process p ON p.run = f.theirs
+		JOIN other.campaign o ON o.id = p.campaign JOIN main.campaign c ON c.uid = o.uid`,
+	dropOutputs,
 	`INSERT INTO main.fix SELECT t.id, f.revision, f.time FROM other.fix f JOIN other.test o ON o.id = f.test
 		JOIN main.test t ON t.suite = o.suite AND t.class = o.class AND t.name = o.name AND t.labels = o.labels
 		WHERE true ON CONFLICT DO UPDATE SET time = max(time, excluded.time)`,

@@ -85,7 +85,8 @@ interrupted.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(), newGate(), newCompare(), newBisect())
+	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(),
+		newRun(), newShow(), newGate(), newCompare(), newBisect())
 	return root
 }
 
