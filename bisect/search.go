@@ -97,9 +97,9 @@ func (s *Search) Suspects() (first, last int, chance float64) {
 
 // Found says whether the suspects hold the change with the confidence asked for: their
 // chance is (1+confidence)/2 at least. Half of the chance to err is kept back, because a
-// posterior is right on the average over rates drawn from the prior: at some rates, stopping
-// at the confidence itself errs more often than it may. docs/statistics.md has the numbers.
-// A posterior may be looked at after every run.
+// posterior is right on the average over rates drawn from the prior, and promises nothing at
+// single rates. docs/statistics.md has the numbers. A posterior may be looked at after every
+// run.
 func (s *Search) Found(confidence float64) bool {
 	_, _, chance := s.Suspects()
 	return chance >= 1-stats.TailOf(confidence)/2

@@ -100,8 +100,15 @@ func (c *coverage) certificates() {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.peeked("certify", fmt.Sprintf("rate 1.00 %%, n = %d, %d allowed, stops at %d", len(l.low)-1, failures, failures+1), coverageAlpha, l, rate, 20_000)
+		c.campaigns(fmt.Sprintf("rate 1.00 %%, n = %d, %d allowed, stops at %d; certified", len(l.low)-1, failures, failures+1), rate, failures, Certified, l)
 	}
+	early := noLimits(299)
+	for n := range early.high {
+		if n > 0 && stats.Lower(1, n, coverageAlpha) > rate {
+			early.high[n] = 1
+		}
+	}
+	c.campaigns("the first of them; called too flaky", rate, 0, TooFlaky, early)
 	plan, err := certificate(rate, 0)
 	if err != nil {
 		c.t.Fatal(err)
@@ -117,8 +124,8 @@ func (c *coverage) certificates() {
 		after.low[i] = -1
 	}
 	after.low[n] = plan.low[n]
-	c.peeked("certify, then the sequence", fmt.Sprintf("the same plan, and a look after each run up to %d", runs), 2*coverageAlpha, after, rate, 20_000)
-	row := coverageRow{rule: "*certify, again and again*", setting: "five plans, each with new runs: not valid", histories: c.histories(20_000)}
+	c.peeked("run --certify, then the sequence", fmt.Sprintf("the first of them, and a look after each run up to %d", runs), 2*coverageAlpha, after, rate, 20_000)
+	row := coverageRow{rule: "*run --certify, again and again*", setting: "five such plans, each with new runs: not valid", histories: c.histories(20_000)}
 	row.exact = 1 - math.Pow(1-plan.reached(rate), 5)
 	rng := c.rand()
 	for range row.histories {
@@ -127,6 +134,27 @@ func (c *coverage) certificates() {
 				row.wrong++
 				break
 			}
+		}
+	}
+	c.add(row)
+}
+
+// campaigns adds a row for run --certify at just the rate that it certifies.
+func (c *coverage) campaigns(setting string, rate float64, allowed int, wrong Verdict, exactly limits) {
+	plan, err := CertifyPlan(rate, 1-coverageAlpha, allowed)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	plan.PriorRate = rate
+	row := coverageRow{rule: "run --certify", setting: setting, nominal: coverageAlpha, exact: exactly.reached(rate), histories: c.histories(20_000)}
+	rng := c.rand()
+	for range row.histories {
+		run := NewCampaign(plan, Earlier{})
+		for !run.Done() {
+			run.Add([]Outcome{{Failed: rng.Float64() < rate}})
+		}
+		if run.verdict(run.order[0]) == wrong {
+			row.wrong++
 		}
 	}
 	c.add(row)
@@ -145,11 +173,10 @@ func (c *coverage) bisections() {
 		{12, 0, 1, kept, coverageAlpha},
 		{12, 0, 0.2, kept, coverageAlpha},
 		{12, 0.05, 0.3, kept, coverageAlpha},
-		{12, 0.3, 0.6, kept, coverageAlpha},
 		{30, 0.3, 0.6, kept, coverageAlpha},
 		{20, 0.6, 0.3, kept, coverageAlpha},
 		{12, 0.2, 0.2, kept, coverageAlpha},
-		{20, 0.6, 0.3, bare, 0},
+		{20, 0.4, 0.6, bare, 0},
 	} {
 		row := coverageRow{rule: "bisect", nominal: x.nominal, exact: math.NaN(), histories: c.histories(2000)}
 		if x.nominal == 0 {
