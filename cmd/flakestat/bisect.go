@@ -258,6 +258,9 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 	case err != nil, r.How == runner.Exited && r.Code >= 125 && r.Code <= 127:
 		return s.cannot(x, c, "it cannot be run: "+ended(r, err), output)
 	case r.OK():
+		if text := output.Text(); strings.Contains(text, "\t(cached)") || strings.Contains(text, `\t(cached)`) {
+			return x, errors.New("go test took the result from its cache, which is no run: add -count=1")
+		}
 		x.Outcome = outcomePass
 	default:
 		x.Outcome = outcomeFail
