@@ -83,7 +83,7 @@ func (s *Store) Ingest(ctx context.Context, r io.Reader, name string, g Gatherin
 		if err := a.begin(name, g); err != nil {
 			return err
 		}
-		if a.out.Summary, err = ingest.Read(r, name, a.add); err != nil {
+		if err := a.read(r, name); err != nil {
 			return err
 		}
 		if _, err := io.Copy(io.Discard, r); err != nil { // what the reader had no need of
@@ -111,6 +111,7 @@ type adder struct {
 	tests                      map[ingest.Test]int64
 	attempt, findTest, addTest *sql.Stmt
 	findMessage, addMessage    *sql.Stmt
+	fared                      *fared // nil unless the run was made here
 	out                        Ingested
 }
 
@@ -142,10 +143,45 @@ func (a *adder) begin(name string, g Gathering) error {
 	return err
 }
 
+// read adds the records of a report. There may be several in one run.
+func (a *adder) read(r io.Reader, name string) error {
+	before := a.out.Summary
+	sum, err := ingest.Read(r, name, func(r ingest.Record) error {
+		r.Session += len(before.Sessions)
+		return a.add(r)
+	})
+	if before.Format != "" {
+		sum = joined(before, sum)
+	}
+	a.out.Summary = sum
+	return err
+}
+
+// joined is what two reports say as a whole.
+func joined(a, b ingest.Summary) ingest.Summary {
+	a.Sessions = append(a.Sessions, b.Sessions...)
+	a.SuiteFailures = append(a.SuiteFailures, b.SuiteFailures...)
+	for _, w := range b.Warnings {
+		if i := slices.IndexFunc(a.Warnings, func(x ingest.Warning) bool { return x.Kind == w.Kind }); i >= 0 {
+			a.Warnings[i].Count += w.Count
+		} else {
+			a.Warnings = append(a.Warnings, w)
+		}
+	}
+	a.Failed = b.Failed
+	a.RepeatsUnclear = a.RepeatsUnclear || b.RepeatsUnclear
+	a.Records += b.Records
+	a.IgnoredLines += b.IgnoredLines
+	return a
+}
+
 // add is the sink of ingest.Read.
 func (a *adder) add(r ingest.Record) error {
 	if err := a.ctx.Err(); err != nil {
 		return err
+	}
+	if !a.fared.keeps(r) {
+		return nil
 	}
 	test, known := a.tests[r.Test]
 	if !known {

@@ -97,6 +97,9 @@ func (a *analysis) load(ctx context.Context, s *Store) (err error) {
 	if err != nil {
 		return err
 	}
+	if a.config.ignoreFixes {
+		marks = nil
+	}
 	for _, r := range all {
 		if r.counts {
 			a.runs = append(a.runs, r)

@@ -29,7 +29,7 @@ func (a *analysis) report() *Report {
 	adjust(r.Tests)
 	slices.SortStableFunc(r.Tests, func(x, y Test) int {
 		return cmp.Or(cmp.Compare(x.silent(), y.silent()), cmp.Compare(y.Lower, x.Lower), cmp.Compare(y.Rate, x.Rate), cmp.Compare(y.Upper, x.Upper),
-			cmp.Compare(x.Suite, y.Suite), cmp.Compare(x.Class, y.Class), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Labels, y.Labels))
+			compareTests(x.Identity, y.Identity))
 	})
 	r.Suites = a.suiteChances(r.Tests, b)
 	r.Assumes = a.assumes(r)
@@ -99,11 +99,15 @@ func onTarget(t Test, target float64) Verdict {
 	switch {
 	case t.Lower > target:
 		return TooFlaky
-	case t.Upper <= target*(1+1e-12): // the planned number of runs must do
+	case within(t.Upper, target):
 		return Certified
 	}
 	return Undecided
 }
+
+// within says whether an upper bound is at most the target. A tie is one also after
+// rounding errors: the planned number of runs must do.
+func within(upper, target float64) bool { return upper <= target*(1+1e-12) }
 
 // dependence tests whether failures come in clusters or alternate.
 func (t *tally) dependence() Dependence {

@@ -1,6 +1,9 @@
 package flake
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Identity is what makes a test the same test from run to run.
 type Identity struct {
@@ -34,4 +37,9 @@ func (t Identity) below(parent Identity) bool {
 	}
 	rest, ok := strings.CutPrefix(t.Name, parent.Name)
 	return ok && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, " > "))
+}
+
+// compareTests orders tests by suite, class, name and labels.
+func compareTests(x, y Identity) int {
+	return cmp.Or(cmp.Compare(x.Suite, y.Suite), cmp.Compare(x.Class, y.Class), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Labels, y.Labels))
 }

@@ -3,6 +3,8 @@ package flake
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +27,7 @@ func (f Filter) chooses() bool {
 // run is one report of the store.
 type run struct {
 	id                       int64
+	uid                      string // see schema.go
 	name, format, runID      string
 	revision, labels         string
 	time                     int64
@@ -51,7 +54,7 @@ type record struct {
 // loadRuns reads all runs in order of their time, and among equals of their names and content,
 // so that the order in which stores were merged does not show.
 func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, name, format, run_id, revision, labels, time, gathered, planned, unclear
+	rows, err := tx.QueryContext(ctx, `SELECT id, uid, name, format, run_id, revision, labels, time, gathered, planned, unclear
 		FROM run ORDER BY time, name, uid`)
 	if err != nil {
 		return nil, err
@@ -61,7 +64,7 @@ func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, erro
 	byID := map[int64]int{}
 	for rows.Next() {
 		var r run
-		if err := rows.Scan(&r.id, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear); err != nil {
+		if err := rows.Scan(&r.id, &r.uid, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear); err != nil {
 			return nil, err
 		}
 		r.counts = f.takes(r)
@@ -165,6 +168,35 @@ func loadTests(ctx context.Context, tx *sql.Tx) (map[int64]Identity, error) {
 	return tests, rows.Err()
 }
 
+// identities are all tests of the store, in no order.
+func (s *Store) identities(ctx context.Context) ([]Identity, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	tests, err := loadTests(ctx, tx)
+	return slices.Collect(maps.Values(tests)), err
+}
+
+// Revisions says how many reports the store has of each revision.
+func (s *Store) Revisions(ctx context.Context) (map[string]int, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	runs, err := s.loadRuns(ctx, tx, Filter{})
+	if err != nil {
+		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
+	}
+	count := map[string]int{}
+	for _, r := range runs {
+		count[r.revision]++
+	}
+	return count, nil
+}
+
 // loadMessages reads the failure messages asked for.
 func loadMessages(ctx context.Context, tx *sql.Tx, wanted map[int64]string) error {
 	st, err := tx.PrepareContext(ctx, `SELECT text FROM message WHERE id = ?`)
@@ -213,8 +245,8 @@ func (m mark) takes(r *run) bool { return r.revision == m.revision || r.time >= 
 
 // loadCounted reads what was noted about runs as a whole: suites that failed, or
 // warnings.
-func loadCounted(ctx context.Context, tx *sql.Tx, query string, each func(run int64, a, b string, n int)) error {
-	rows, err := tx.QueryContext(ctx, query)
+func loadCounted(ctx context.Context, tx *sql.Tx, query string, each func(run int64, a, b string, n int), args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -79,6 +81,12 @@ var mergeSteps = []string{
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.suite_failure s ON s.run = f.theirs`,
 	`INSERT INTO main.warning SELECT r.id, w.kind, w.count, w.line
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.warning w ON w.run = f.theirs`,
+	`INSERT OR IGNORE INTO main.campaign (uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time)
+		SELECT uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time FROM other.campaign ORDER BY id`,
+	`INSERT INTO main.process SELECT r.id, c.id, p.number, p.seed, p.ended, p.failed, p.output
+		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.process p ON p.run = f.theirs
+		JOIN other.campaign o ON o.id = p.campaign JOIN main.campaign c ON c.uid = o.uid`,
+	dropOutputs,
 	`INSERT INTO main.fix SELECT t.id, f.revision, f.time FROM other.fix f JOIN other.test o ON o.id = f.test
 		JOIN main.test t ON t.suite = o.suite AND t.class = o.class AND t.name = o.name AND t.labels = o.labels
 		WHERE true ON CONFLICT DO UPDATE SET time = max(time, excluded.time)`,
@@ -115,30 +123,21 @@ func (s *Store) Fix(ctx context.Context, name, revision string, at time.Time) ([
 
 // named finds a test in all its labels.
 func named(ctx context.Context, tx *sql.Tx, name string) (ids []int64, found []Identity, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, suite, class, name, labels FROM test ORDER BY suite, class, name, labels`)
+	byID, err := loadTests(ctx, tx)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id int64
-		var t Identity
-		if err := rows.Scan(&id, &t.Suite, &t.Class, &t.Name, &t.Labels); err != nil {
-			return nil, nil, err
-		}
-		unlabeled := t
-		unlabeled.Labels = ""
-		if name == t.Name || name == t.String() || name == unlabeled.String() {
-			ids, found = append(ids, id), append(found, t)
-		}
+	all := slices.Sorted(maps.Keys(byID))
+	tests := make([]Identity, len(all))
+	for i, id := range all {
+		tests[i] = byID[id]
 	}
-	for _, t := range found {
-		if t.Suite != found[0].Suite || t.Class != found[0].Class {
-			return nil, nil, fmt.Errorf("test %q: there are several, such as %q and %q; name one of them so", name, found[0], t)
-		}
+	at, err := match(tests, name)
+	if err == nil && len(at) == 0 {
+		err = fmt.Errorf("test %q: no such test is in the store", name)
 	}
-	if len(found) == 0 {
-		return nil, nil, fmt.Errorf("test %q: no such test is in the store", name)
+	for _, i := range at {
+		ids, found = append(ids, all[i]), append(found, tests[i])
 	}
-	return ids, found, rows.Err()
+	return ids, found, err
 }

@@ -15,6 +15,8 @@ type Config struct {
 	Target     float64               // rate that tests must not exceed; 0 means none
 	Retries    int                   // up to how many retries to say what they would hide; 0 means 3
 	Progress   func(done, total int) // called now and then with the runs read; may be nil
+
+	ignoreFixes bool // count all runs, also those before a fix
 }
 
 // Report is what the runs of a store say. Its JSON is versioned by Schema.

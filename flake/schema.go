@@ -16,6 +16,7 @@ const applicationID = 0x666c6b73
 //	run ──< attempt >── test   first attempts are number 0, retries 1, 2, …
 //	        attempt >── message
 //	test ──< fix               where the count starts anew
+//	campaign ──< process ── run   the runs that "flakestat run" made itself
 var migrations = []string{
 	`
 CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -69,6 +70,26 @@ CREATE TABLE fix (
 	time INTEGER NOT NULL,         -- when it was marked, microseconds since 1970
 	PRIMARY KEY (test, revision)
 ) WITHOUT ROWID;`,
+	`
+CREATE TABLE campaign (
+	id         INTEGER PRIMARY KEY,
+	uid        BLOB NOT NULL UNIQUE, -- random
+	command    TEXT NOT NULL, revision TEXT NOT NULL, labels TEXT NOT NULL,
+	mode       TEXT NOT NULL CHECK (mode IN ('count', 'certify', 'until-fail')),
+	planned    INTEGER NOT NULL,     -- runs, fixed beforehand; 0 if they were not
+	rate       REAL NOT NULL, allowed INTEGER NOT NULL, confidence REAL NOT NULL,
+	seed       INTEGER NOT NULL,
+	time       INTEGER NOT NULL      -- of its start, microseconds since 1970
+);
+CREATE TABLE process (
+	run        INTEGER PRIMARY KEY REFERENCES run,
+	campaign   INTEGER NOT NULL REFERENCES campaign, number INTEGER NOT NULL,
+	seed       INTEGER NOT NULL,     -- that the process was given
+	ended      TEXT NOT NULL,        -- in words: exit status 1
+	failed     INTEGER NOT NULL,
+	output     TEXT,                 -- of a failed one, unless later ones took its place
+	UNIQUE (campaign, number)
+);`,
 }
 
 // migrate makes an empty database a store, and an older store a current one. It

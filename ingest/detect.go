@@ -5,6 +5,16 @@ import (
 	"encoding/json"
 )
 
+// Sniff tells the format of a report from its first bytes, 256 KiB of them at most; empty
+// if they are those of no report.
+func Sniff(head []byte) Format {
+	format, problem := detect(head[:min(len(head), window)])
+	if problem != nil {
+		return ""
+	}
+	return format
+}
+
 // detect tells the format from the first bytes of a report, which are UTF-8 without a byte
 // order mark.
 func detect(head []byte) (Format, *Error) {

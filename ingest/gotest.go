@@ -43,6 +43,7 @@ type openTest struct {
 	name        string
 	number      int64 // in order of start
 	childFailed bool
+	waiting     bool // paused, and not yet continued
 	log         tail
 }
 
@@ -148,6 +149,10 @@ func (g *goStream) event(e *event) error {
 	switch e.action {
 	case actionRun:
 		return g.run(s, name)
+	case actionPause, actionCont:
+		if t := s.tests[string(name)]; t != nil {
+			t.waiting = e.action == actionPause
+		}
 	case actionOutput:
 		s.output(name, e.output)
 	case actionPass:
@@ -211,7 +216,7 @@ func (g *goStream) run(s *goSession, name []byte) error {
 	var t *openTest
 	if n := len(g.free); n > 0 {
 		t, g.free = g.free[n-1], g.free[:n-1]
-		t.childFailed = false
+		t.childFailed, t.waiting = false, false
 		t.log.reset()
 	} else {
 		t = new(openTest)
@@ -274,6 +279,7 @@ func (g *goStream) unfinished(s *goSession, t *openTest) error {
 		Outcome:  Unfinished,
 		Session:  s.index,
 		Ordered:  true,
+		Waiting:  t.waiting,
 		Duration: NoDuration,
 		Message:  t.log.text(),
 	}

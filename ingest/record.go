@@ -77,6 +77,10 @@ type Record struct {
 	// ChildFailed marks the Fail of a parent that had a failing subtest in the same run.
 	ChildFailed bool
 
+	// Waiting marks an Unfinished test that waited for its turn (t.Parallel) when the
+	// stream stopped, so that it cannot be what kept it from going on.
+	Waiting bool
+
 	Duration time.Duration // NoDuration where the report does not say
 	Time     time.Time     // when the attempt began (JUnit, CTRF) or ended (Go); zero where the report does not say
 	Host     string        // machine, where JUnit has it

@@ -16,23 +16,18 @@ import "math"
 func Sequence(a, b float64, k, n int, alpha float64) (lower, upper float64) {
 	checkCounts("Sequence", k, n)
 	checkTail("Sequence", alpha)
-	if !(a > 0 && b > 0) || math.IsInf(a+b, 0) {
-		panic("stats: Sequence: a prior with a and b above 0 was expected")
-	}
+	checkPrior("Sequence", a, b)
 	lower, upper = 0, 1
 	if n == 0 {
 		return lower, upper
 	}
-	x, y := a+float64(k), b+float64(n-k)
-	s := x + y
-	// ln B(x,y)/B(a,b) - k ln p - (n-k) ln q, in a form without large terms.
-	rest := 0.5*math.Log(2*math.Pi*s/x/y) + stirling(x) + stirling(y) - stirling(s) - logBeta(a, b) + math.Log(alpha)
-	// f is that at the log odds t or -t, from the best rate towards the end sought.
+	m := newMixture(a, b, k, n)
+	limit := -math.Log(alpha)
+	// f is how far the rate with the log odds t or -t lies outside, from the best rate
+	// towards the end sought.
 	f := func(t, sign float64) (float64, float64) {
 		r := at(sign * t)
-		d := r.excess(x, s)
-		v := deviance(x, s*r.p, d) + deviance(y, s*r.q, -d) + rest + a*r.logP() + b*r.other().logP()
-		return v, -sign * r.excess(float64(k), float64(n))
+		return m.logE(r) - limit, -sign * r.excess(float64(k), float64(n))
 	}
 	best := math.Log((float64(k) + 0.5) / (float64(n-k) + 0.5))
 	width := 4 / math.Sqrt(math.Min(float64(k), float64(n-k))+1)
@@ -43,6 +38,22 @@ func Sequence(a, b float64, k, n int, alpha float64) (lower, upper float64) {
 		lower = at(-solveBeyond(-best, width, func(t float64) (float64, float64) { return f(t, -1) })).p
 	}
 	return lower, upper
+}
+
+// mixture is the evidence of k failures in n runs against single rates.
+type mixture struct{ a, b, x, y, s, rest float64 }
+
+func newMixture(a, b float64, k, n int) mixture {
+	x, y := a+float64(k), b+float64(n-k)
+	s := x + y
+	return mixture{a, b, x, y, s, 0.5*math.Log(2*math.Pi*s/x/y) + stirling(x) + stirling(y) - stirling(s) - logBeta(a, b)}
+}
+
+// logE is ln B(x, y)/B(a, b) - k ln p - (n-k) ln q, in a form without large terms. If p is
+// the true rate, its exponential is a martingale with the mean 1.
+func (m mixture) logE(r rate) float64 {
+	d := r.excess(m.x, m.s)
+	return deviance(m.x, m.s*r.p, d) + deviance(m.y, m.s*r.q, -d) + m.rest + m.a*r.logP() + m.b*r.other().logP()
 }
 
 // farthest is the log odds beyond which a rate is 0 or 1 to the last bit.
@@ -70,6 +81,12 @@ func Prior(rate float64) (a, b float64) {
 		panic("stats: Prior: a rate above 0 and at most 1 was expected")
 	}
 	return 1, 1 / rate
+}
+
+func checkPrior(name string, a, b float64) {
+	if !(a > 0 && b > 0) || math.IsInf(a+b, 0) {
+		panic("stats: " + name + ": a prior with a and b above 0 was expected")
+	}
 }
 
 func logBeta(a, b float64) float64 {

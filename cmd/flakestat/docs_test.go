@@ -13,13 +13,19 @@ import (
 )
 
 // TestDocs runs every command of flakestat that README.md and the guides show, in a folder
-// with the reports of testdata/nightly. With -update the outputs without a line of dots are
+// with the reports of testdata/nightly, a quarantine and a git repository. With -update the outputs without a line of dots are
 // rewritten.
 func TestDocs(t *testing.T) {
 	nightly, err := filepath.Abs("testdata/nightly")
 	if err != nil {
 		t.Fatal(err)
 	}
+	history, err := filepath.Abs("testdata/history.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	doctest.Run(t, doctest.Config{
 		Paths:  []string{"../../docs/flakestat.md", "../../docs/ci.md", "../../README.md"},
 		Update: *update,
@@ -27,6 +33,11 @@ func TestDocs(t *testing.T) {
 			if err := os.CopyFS(filepath.Join(dir, "nightly"), os.DirFS(nightly)); err != nil {
 				t.Fatal(err)
 			}
+			quarantine := "# last day, owner, test\n2026-03-31  @payments  TestPay\n"
+			if err := os.WriteFile(filepath.Join(dir, "quarantine.txt"), []byte(quarantine), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			shell(t, dir, os.Environ(), "sh "+history, false)
 		},
 		Output: output,
 	})
@@ -40,6 +51,9 @@ func output(command string) (string, bool) {
 		args = args[3:]
 	case args[0] == "flakestat":
 		args = args[1:]
+	case args[0] == "cat":
+		text, err := os.ReadFile(args[1])
+		return string(text), err == nil
 	default:
 		return "", false
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +14,11 @@ import (
 
 // reportFlags are the flags of report.
 type reportFlags struct {
-	store, format, out, test, since, until string
-	labels, revs                           []string
-	confidence, target                     float64
-	retries, top                           int
-	all                                    bool
+	filterFlags
+	store, format, out string
+	confidence, target float64
+	retries, top       int
+	all                bool
 }
 
 func newReport() *cobra.Command {
@@ -47,11 +46,7 @@ it is 0. It is 3 if no run is in the store, or none passes the filters.`,
 	}
 	fl := cmd.Flags()
 	storeFlag(cmd, &f.store)
-	fl.StringArrayVar(&f.labels, "label", nil, "key=value: runs with this label only; may be given several times")
-	fl.StringArrayVar(&f.revs, "rev", nil, "runs of this revision only; may be given several times")
-	fl.StringVar(&f.since, "since", "", "runs at this time or later: 2026-01-31, RFC 3339, or 48h, 14d before now")
-	fl.StringVar(&f.until, "until", "", "runs before this time")
-	fl.StringVar(&f.test, "test", "", "tests whose name, as shown, matches this regular expression")
+	f.add(cmd)
 	fl.Float64Var(&f.target, "target", 0, "failure rate that no test may exceed, between 0 and 1")
 	fl.IntVar(&f.retries, "retries", 3, "up to how many retries to say what they would hide")
 	fl.IntVar(&f.top, "top", 0, "show this many tests (default: those that failed)")
@@ -65,8 +60,8 @@ it is 0. It is 3 if no run is in the store, or none passes the filters.`,
 // config checks the flags.
 func (f *reportFlags) config(cmd *cobra.Command) (c flake.Config, err error) {
 	c = flake.Config{Confidence: f.confidence, Target: f.target, Retries: f.retries}
-	if _, err := flake.JoinLabels(f.labels); err != nil {
-		return c, fmt.Errorf("--label: %w", err)
+	if c.Filter, err = f.filter(); err != nil {
+		return c, err
 	}
 	if err := between("confidence", f.confidence); err != nil {
 		return c, err
@@ -81,20 +76,6 @@ func (f *reportFlags) config(cmd *cobra.Command) (c flake.Config, err error) {
 	}
 	if f.top < 0 || f.top > 0 && f.all {
 		return c, fmt.Errorf("--top %d: 1 or more was expected, without --all", f.top)
-	}
-	c.Filter = flake.Filter{Labels: f.labels, Revisions: f.revs}
-	if c.Filter.Since, err = moment("since", f.since); err != nil {
-		return c, err
-	}
-	if c.Filter.Until, err = moment("until", f.until); err != nil {
-		return c, err
-	}
-	if f.test != "" {
-		pattern, err := regexp.Compile(f.test)
-		if err != nil {
-			return c, fmt.Errorf("--test %q: a regular expression was expected: %w", f.test, err)
-		}
-		c.Filter.Match = func(t flake.Identity) bool { return pattern.MatchString(t.String()) }
 	}
 	return c, nil
 }
@@ -149,11 +130,16 @@ func (f *reportFlags) write(cmd *cobra.Command, r *flake.Report) error {
 		}
 		return nil
 	}
-	var b bytes.Buffer // one write, so that no half a report appears
+	return writeOnce(cmd.OutOrStdout(), to)
+}
+
+// writeOnce writes at once, so that no half an answer appears.
+func writeOnce(out io.Writer, to func(io.Writer) error) error {
+	var b bytes.Buffer
 	if err := to(&b); err != nil {
 		return err
 	}
-	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	_, err := out.Write(b.Bytes())
 	return err
 }
 
