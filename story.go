@@ -290,6 +290,7 @@ func diff[T interface{ Diff(to T) []string }](before, after State) (text string,
 type column struct {
 	name  string
 	width int
+	most  int // lines that a cell may have
 }
 
 const (
@@ -297,6 +298,8 @@ const (
 	narrowColumn = 40 // with more than two clients
 	storeColumn  = 32
 	clockColumn  = 12
+
+	clientLines = 4
 )
 
 // columnsOf lists who takes part in a story, in order.
@@ -324,7 +327,7 @@ func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
 	}
 	columns := make([]column, len(names))
 	for i, name := range names {
-		columns[i] = column{name, len(name)}
+		columns[i] = column{name, len(name), clientLines}
 		for _, s := range steps {
 			columns[i].width = max(columns[i].width, len([]rune(s.cell(name))))
 		}
@@ -333,7 +336,7 @@ func columnsOf(steps []Step, clients, nodes int, stores []string) []column {
 		case name == "clock":
 			columns[i].width, limit = max(columns[i].width, clockWidth(steps)), clockColumn
 		case strings.HasPrefix(name, "store "):
-			limit = storeColumn
+			limit, columns[i].most = storeColumn, 1
 		}
 		columns[i].width = min(columns[i].width, limit)
 	}
@@ -360,16 +363,31 @@ func (s Step) cell(who string) string {
 	return strings.Join(all, "; ")
 }
 
-// columnsText writes steps side by side, a row each.
-func columnsText(steps []Step, columns []column) string {
-	var b strings.Builder
+// columnsText is a head and the steps, side by side: a text of one or more lines
+// for each.
+func columnsText(steps []Step, columns []column) []string {
+	var all []string
 	line := func(n string, cell func(name string) string) {
-		var row strings.Builder
-		row.WriteString(fmt.Sprintf("%4s ", n))
-		for _, c := range columns {
-			row.WriteString(" " + pad(clip(cell(c.name), c.width), c.width) + " ")
+		wrapped, height := make([][]string, len(columns)), 1
+		for i, c := range columns {
+			wrapped[i] = wrap(cell(c.name), c.width, c.most)
+			height = max(height, len(wrapped[i]))
 		}
-		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
+		var lines []string
+		for l := range height {
+			var row strings.Builder
+			row.WriteString(fmt.Sprintf("%4s ", n))
+			for i, c := range columns {
+				text := ""
+				if l < len(wrapped[i]) {
+					text = wrapped[i][l]
+				}
+				row.WriteString(" " + pad(text, c.width) + " ")
+			}
+			lines = append(lines, strings.TrimRight(row.String(), " "))
+			n = ""
+		}
+		all = append(all, strings.Join(lines, "\n"))
 	}
 	line("", func(name string) string { return name })
 	last := ""
@@ -388,7 +406,7 @@ func columnsText(steps []Step, columns []column) string {
 			return s.cell(name)
 		})
 	}
-	return b.String()
+	return all
 }
 
 // oneLine shows control characters instead of obeying them.
@@ -404,6 +422,26 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// wrap breaks a text into lines at its spaces; what is too much for them is cut
+// off. All lines but the first are indented.
+func wrap(s string, width, most int) []string {
+	const indent = "  "
+	var all []string
+	for r := []rune(s); len(all) < most-1 && len(r) > width; {
+		at := width
+		for at > width/2 && r[at] != ' ' {
+			at--
+		}
+		if r[at] != ' ' {
+			at = width
+		}
+		all = append(all, strings.TrimRight(string(r[:at]), " "))
+		r = []rune(indent + strings.TrimLeft(string(r[at:]), " "))
+		s = string(r)
+	}
+	return append(all, clip(s, width))
 }
 
 func clip(s string, width int) string {

@@ -170,8 +170,7 @@ func (t *Trace) size() string {
 
 func (t *Trace) write(b *strings.Builder, o TextOptions) {
 	fmt.Fprintf(b, "%s:\n\n", t.size())
-	rows := strings.Split(strings.TrimRight(columnsText(t.Steps, columnsOf(t.Steps, t.clients, t.nodes, t.stores)), "\n"), "\n")
-	for i, row := range rows {
+	for i, row := range columnsText(t.Steps, columnsOf(t.Steps, t.clients, t.nodes, t.stores)) {
 		switch {
 		case i == 0:
 			row = o.paint(bold, row)

@@ -20,7 +20,7 @@ type orders struct{ db *sql.DB }
 func (o orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Title string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		http.Error(w, err.Error(), 400)
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	key := r.Header.Get("Idempotency-Key")
@@ -29,15 +29,15 @@ func (o orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, sql.ErrNoRows):
 		res, err := o.db.ExecContext(r.Context(), "INSERT INTO orders (key, title, at) VALUES (?, ?, ?)", key, in.Title, time.Now().UTC().Format(time.RFC3339))
 		if err != nil {
-			http.Error(w, err.Error(), 503)
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		id, _ = res.LastInsertId()
 	case err != nil:
-		http.Error(w, err.Error(), 503)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	w.WriteHeader(201)
+	w.WriteHeader(http.StatusCreated)
 	_, _ = fmt.Fprintf(w, `{"id":%d}`, id)
 }
 

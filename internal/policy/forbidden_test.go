@@ -21,13 +21,13 @@ var bans = []ban{
 	{
 		"time",
 		[]string{"Now", "Since", "Until"},
-		[]string{"clock/real.go", "cmd/*/elapsed.go"},
+		[]string{"clock/real.go", "cmd/*/elapsed.go", "interleave/bubble.go"},
 		"ask a clock.Clock; a command measures elapsed time in its elapsed.go",
 	},
 	{
 		"time",
 		[]string{"Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc"},
-		[]string{"clock/real.go"},
+		[]string{"clock/real.go", "interleave/bubble.go"},
 		"wait on a clock.Clock",
 	},
 	{"math/rand", nil, []string{"choice/random.go"}, "draw from a choice.Source"},
@@ -36,9 +36,12 @@ var bans = []ban{
 	{"log", []string{"Fatal", "Fatalf", "Fatalln"}, nil, "return an error to main"},
 }
 
+// inBubbles are tests of code that runs in a bubble, where to sleep takes no time.
+var inBubbles = []string{"hosted_test.go", "interleave/bubble_test.go", "simhttp/*_test.go", "scenarios/sqlhttp/*_test.go"}
+
 // testBans apply to every test, those of other modules included.
 var testBans = []ban{
-	{"time", []string{"Sleep"}, nil, "advance a clock.Virtual, or wait for the event itself on a channel"},
+	{"time", []string{"Sleep"}, inBubbles, "advance a clock.Virtual, or wait for the event itself on a channel"},
 }
 
 // checkForbidden reports uses of banned names. It goes by the name under which a file
