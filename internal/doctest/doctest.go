@@ -6,7 +6,8 @@
 //	WRITER …
 //
 // A line of three dots stands for any lines. What a command writes to a file, with
-// > NAME at its end, is shown by the next mermaid block, if one follows.
+// > NAME at its end, is shown by the next mermaid block, if one follows. A block of Go
+// that begins with a comment that is a file name, as in // orders.go, is that file.
 package doctest
 
 import (
@@ -72,6 +73,22 @@ func (c Config) document(t *testing.T, text string) string {
 			for i++; strings.TrimSpace(lines[i]) != "```"; i++ {
 			}
 			out.WriteString(written + lines[i])
+			continue
+		case "```go":
+			name, ok := strings.CutPrefix(strings.TrimSpace(lines[i+1]), "// ")
+			if !ok || !strings.HasSuffix(name, ".go") || strings.Contains(name, " ") {
+				continue
+			}
+			i++
+			out.WriteString(lines[i])
+			var code strings.Builder
+			for i++; strings.TrimSpace(lines[i]) != "```"; i++ {
+				code.WriteString(lines[i])
+			}
+			out.WriteString(code.String() + lines[i])
+			if err := os.WriteFile(name, []byte(code.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
 			continue
 		default:
 			continue
