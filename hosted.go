@@ -41,6 +41,8 @@ type hosted struct {
 	server Server
 	polls  bool
 	given  []given // since the start, in the order in which they were last given
+
+	history [sha256.Size]byte // tells what was given from all else
 	tasks  []hostedTask
 }
 
@@ -75,7 +77,7 @@ func newHosted(sys *System) *hosted {
 // launch runs the system's Start.
 func (h *hosted) launch() {
 	h.env = &Env{stores: h.sys.Stores}
-	h.tasks = nil
+	h.tasks, h.history = nil, [sha256.Size]byte{}
 	defer func() {
 		if r := recover(); r != nil {
 			panic(fmt.Errorf("%w: system %q: Start: %v", ErrUsage, h.sys.Name, r))
@@ -94,7 +96,7 @@ func (h *hosted) launch() {
 // Handle gives an event to a task; see [interleave.Process].
 func (h *hosted) Handle(task int, event any) (parked []interleave.Parked) {
 	g := given{task, event}
-	if _, moves := event.(moment); moves && len(h.bubble.Waiting()) > 0 {
+	if _, moves := event.(passed); moves && len(h.bubble.Waiting()) > 0 {
 		h.again(h.putOff(g))
 		return h.parked()
 	}
@@ -145,7 +147,7 @@ func (h *hosted) withhold() (now, later []given) {
 	waiting := h.bubble.Waiting()
 	for i := len(h.given) - 1; i >= 0; i-- {
 		g := h.given[i]
-		_, moves := g.event.(moment)
+		_, moves := g.event.(passed)
 		if at := slices.Index(waiting, g.task/2); at >= 0 && !moves {
 			waiting = slices.Delete(waiting, at, at+1)
 			later = append(later, g)
@@ -160,6 +162,7 @@ func (h *hosted) withhold() (now, later []given) {
 
 func (h *hosted) give(g given) {
 	i := g.task / 2
+	h.history = sha256.Sum256(fmt.Appendf(h.history[:], "%d %T %s", g.task, g.event, g.event))
 	for len(h.tasks) <= i {
 		h.tasks = append(h.tasks, hostedTask{picked: -1, connections: map[int]int{}})
 	}
@@ -176,7 +179,7 @@ func (h *hosted) give(g given) {
 			}
 			return h.server.Handle(ctx, event.what.(model.Request))
 		})
-	case moment:
+	case passed:
 		h.bubble.Advance(event.Time)
 	case cancelled:
 		t.picked = -1
@@ -261,8 +264,29 @@ func (t *hostedTask) numbered(op interleave.Op) interleave.Op {
 }
 
 // wakes is when the goroutines of a request that waits, but asks for nothing, go
-// on by themselves. It is found out in another process with the same history.
+// on by themselves. It is found out in another process with the same history,
+// once for each.
 func (h *hosted) wakes(i int) (at time.Time, ok bool) {
+	key := wakeKey{h.history, i}
+	if known, found := h.sys.wakes.Load(key); found {
+		at = known.(time.Time)
+		return at, !at.IsZero()
+	}
+	if at, ok = h.probe(i); !ok {
+		at = time.Time{}
+	}
+	h.sys.wakes.Store(key, at)
+	return at, ok
+}
+
+// wakeKey is a history and a request.
+type wakeKey struct {
+	history [sha256.Size]byte
+	task    int
+}
+
+// probe is wakes, for a history that is new.
+func (h *hosted) probe(i int) (at time.Time, ok bool) {
 	probe := &hosted{sys: h.sys}
 	probe.given, _ = h.withhold()
 	probe.again(probe.given)
@@ -320,6 +344,11 @@ type arrived struct {
 func (a arrived) String() string {
 	return fmt.Sprintf("%s at %s, random numbers from %s", a.what, clock.Since(a.now), a.seed)
 }
+
+// passed is that it is now a later time.
+type passed struct{ time.Time }
+
+func (p passed) String() string { return "it is " + clock.Since(p.Time) }
 
 // pick says which of the goroutines of a request goes on.
 type pick int

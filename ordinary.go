@@ -65,7 +65,7 @@ func (w *world) passTime(v []uint32) {
 	if !w.sys.ordinary {
 		return
 	}
-	event := interleave.Event(0, w.values.ID(moment{moved(v)}))
+	event := interleave.Event(0, w.values.ID(passed{moved(v)}))
 	if !w.sys.Stateless {
 		for n := range w.nodes {
 			v[w.node(n)] = w.next(v[w.node(n)], event)

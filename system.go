@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"exactlyone/interleave"
@@ -95,8 +96,9 @@ type System struct {
 	Backend func(s Store) (Backend, error)
 
 	tuning   tuning
-	ordinary bool // its code runs in a bubble; see Goroutines
-	seeded   bool // what it draws from crypto/rand can be made deterministic
+	ordinary bool      // its code runs in a bubble; see Goroutines
+	seeded   bool      // what it draws from crypto/rand can be made deterministic
+	wakes    *sync.Map // of hosted processes
 }
 
 // Store declares one store of a system.
@@ -209,7 +211,7 @@ func (s System) prepared() (*System, error) {
 		return nil, err
 	}
 	s.Stores = slices.Concat(s.Stores, s.servicesAsStores())
-	s.ordinary = isOrdinary(&s)
+	s.ordinary, s.wakes = isOrdinary(&s), new(sync.Map)
 	return &s, nil
 }
 

@@ -163,7 +163,7 @@ func (b *Bubble) Go(i int, f func(ctx context.Context) fmt.Stringer) {
 	t := b.tasks[i]
 	b.do(i, func() {
 		var ctx context.Context
-		ctx, t.cancel = context.WithCancel(context.Background())
+		ctx, t.cancel = context.WithCancel(context.WithValue(context.Background(), taskKey{}, i))
 		go func() {
 			b.mu.Lock()
 			b.started[goroutineID()] = i
@@ -176,6 +176,9 @@ func (b *Bubble) Go(i int, f func(ctx context.Context) fmt.Stringer) {
 		}()
 	})
 }
+
+// taskKey is the key under which a task's context holds its number.
+type taskKey struct{}
 
 // run calls the function of a task.
 func (t *bubbleTask) run(ctx context.Context, f func(ctx context.Context) fmt.Stringer) {
@@ -200,6 +203,9 @@ func (b *Bubble) Cancel(task int) { b.do(task, b.tasks[task].cancel) }
 // killed it ends the goroutine.
 func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
 	w := &waiter{op: op, in: make(chan any, 1), task: -1}
+	if task, ok := ctx.Value(taskKey{}).(int); ok {
+		w.task = task
+	}
 	b.mu.Lock()
 	if b.dead {
 		b.mu.Unlock()

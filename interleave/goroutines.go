@@ -12,17 +12,22 @@ import (
 )
 
 // unidentified is the goroutines of which it matters which they are and is not
-// known: where there is one task, and it has just been given something to do, one
-// that waits can only be its own.
+// known. A context tells the task of who asks with it. If there is one task, and it
+// has just been given something to do, one that waits can only be its own. Of
+// several that wait in one task each must be known.
 func (b *Bubble) unidentified() []*waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.waiting) == 1 && len(b.tasks) == 1 && b.current == 0 {
 		return nil
 	}
+	several := map[int]int{}
+	for _, w := range b.waiting {
+		several[w.task]++
+	}
 	var all []*waiter
 	for _, w := range b.waiting {
-		if w.goroutine == 0 {
+		if w.goroutine == 0 && (w.task < 0 || several[w.task] > 1) {
 			all = append(all, w)
 		}
 	}
