@@ -352,6 +352,11 @@ func (r *run) tellPath(res *Result, path []interleave.Action, frame *Trace) erro
 	if err := errors.Join(r.lockstep(p, path, nil), live.live.end()); err != nil {
 		return err
 	}
+	for range repeats {
+		if err := r.repeat(p); err != nil {
+			return err
+		}
+	}
 	res.Story = p.trace(frame)
 	res.Faults = res.Story.Faults
 	res.Story.Need = necessary(r.learnedWorld(), path, res.Story)
