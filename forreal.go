@@ -110,7 +110,7 @@ func (r *run) parted(live, learned *performance) error {
 			ErrRefuted, step, now, was)
 	}
 	return fmt.Errorf("%w: in step %d of an execution it went another way than before.\nNow:\n%sBefore:\n%s%s",
-		interleave.ErrNondeterministic, step, now, was, source(was, now, nil))
+		interleave.ErrNondeterministic, step, now, was, source(was, now, false))
 }
 
 // stands is a text of what everybody is doing, what is stored and what is

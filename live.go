@@ -97,17 +97,10 @@ func (l *liveRun) end() error {
 func (l *liveRun) differs(now *liveRun, n int) *interleave.Divergence {
 	for i := n; i < min(len(l.procs), len(now.procs)); i++ {
 		was := l.procs[i]
-		d := interleave.Compare(was.parked, now.procs[i].parked)
-		if d == nil {
-			continue
+		if d := interleave.Compare(was.parked, now.procs[i].parked); d != nil {
+			d.Process, d.Step = was.name, was.step
+			return d
 		}
-		d.Process, d.Step = was.name, was.step
-		for _, later := range l.procs[i+1:] {
-			if later.process == was.process {
-				d.Later = append(d.Later, later.parked...)
-			}
-		}
-		return d
 	}
 	return nil
 }

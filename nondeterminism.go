@@ -72,15 +72,11 @@ func explained(err error) error {
 	if !errors.As(err, &d) {
 		return err
 	}
-	var later []string
-	for _, p := range d.Later {
-		later = append(later, parkedText(p))
-	}
 	was, now := parkedText(d.Was), parkedText(d.Now)
 	at, _, _ := strings.Cut(err.Error(), interleave.ErrNondeterministic.Error())
 	process, _, _ := strings.Cut(strings.TrimPrefix(d.Process, "a "), " ")
 	return fmt.Errorf("%w: %safter %s, a %s asked for %s; given the same again, it asked for %s.\n%s",
-		interleave.ErrNondeterministic, at, count(d.Step, "event"), process, was, now, source(was, now, later))
+		interleave.ErrNondeterministic, at, count(d.Step, "event"), process, was, now, source(was, now, d.Reordered))
 }
 
 func parkedText(p interleave.Parked) string {
@@ -95,14 +91,13 @@ func parkedText(p interleave.Parked) string {
 	}
 }
 
-// source says where a difference comes from, as far as it can be told. What was
-// asked for later the first time is a hint.
-func source(was, now string, later []string) string {
+// source says where a difference comes from, as far as it can be told.
+func source(was, now string, reordered bool) string {
 	switch {
 	case slices.ContainsFunc(timesIn(now), isNow) || slices.ContainsFunc(timesIn(was), isNow):
 		return "The source is the wall clock: there is a time of just now in it. Ask env.Clock() instead."
-	case slices.Contains(later, now):
-		return "The source is the order of a map, or of goroutines: the same came later before. Range over sorted keys."
+	case reordered:
+		return "The source is the order of a map, or of goroutines: it asks for the same things in another order. Range over sorted keys."
 	case numbers.ReplaceAllString(was, "#") == numbers.ReplaceAllString(now, "#"):
 		return "The source is a number that is new each time: a global random source such as that of math/rand/v2, which cannot be seeded, or memory that outlives the process. Ask env.NewID() instead, or seed a source."
 	}

@@ -87,6 +87,15 @@ func TestNondeterminism(t *testing.T) {
 	}
 }
 
+// TestMapOrderIsNamed: that it is a map's order can be told from the same things
+// being asked for in another order.
+func TestMapOrderIsNamed(t *testing.T) {
+	_, err := Run(t.Context(), moodySystem(t, moody[0].handle), Bounds{}, Options{})
+	if want := "The source is the order of a map"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
+	}
+}
+
 // TestOutsideMemory: a counter that outlives every process is noticed, too.
 func TestOutsideMemory(t *testing.T) {
 	n := 0

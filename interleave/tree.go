@@ -194,12 +194,8 @@ func (t *Tree) learn(id uint32) (state string) {
 			n.parked.Store(&parked)
 		} else if d := Compare(*known, parked); d != nil {
 			d.Process, d.Step = t.nodes.at(root).name, len(path)-i
-			for _, later := range path[:i] {
-				if p := t.nodes.at(later).parked.Load(); p != nil {
-					d.Later = append(d.Later, *p...)
-				}
-			}
-			_ = p.Kill() // what it asks for no longer matters
+			_ = p.Kill() // it has diverged: that is what will be said of it
+			d.Reordered = t.reordered(path, i)
 			panic(d)
 		}
 	}
