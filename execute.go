@@ -9,8 +9,8 @@ import (
 )
 
 // Execute runs one execution of a system for real, from start to end or until a
-// property is broken, and then once more to see that it goes the same way. The
-// source says what happens: answer 0 is always the plainest, where the task that
+// property is broken, and then once more to see that it goes the same way, many
+// times if something is broken. The source says what happens: answer 0 is always the plainest, where the task that
 // made the last step goes on, or the execution ends, and nothing breaks. It
 // learns nothing for the next execution, so it suits systems that differ from
 // case to case; [Run] is faster for one that does not.
@@ -45,6 +45,11 @@ func Execute(sys System, b Bounds, src choice.Source) (story *Trace, broken int,
 		if err := errors.Join(t.compare(first, again), again.w.live.end()); err != nil {
 			return err
 		}
+		if again.broken != 0 {
+			if err := t.repeatedly(again); err != nil {
+				return err
+			}
+		}
 		story, broken = again.trace(&Trace{}), int(again.broken)
 		return nil
 	})
@@ -77,8 +82,8 @@ func (d *driven) draw(w *world, src choice.Source) {
 		}
 		var a interleave.Action
 		switch {
-		case len(breaks) > 0 && src.Choose(oneIn, "breaks") == oneIn-1:
-			a = chosen(src, breaks, "what breaks")
+		case len(breaks) > 0 && src.Choose(oneIn, "fault") == oneIn-1:
+			a = chosen(src, breaks, "which fault")
 		case len(steps) == 0:
 			d.broken = w.End(d.v)
 			return

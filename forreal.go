@@ -98,10 +98,8 @@ func (r *run) same(live, learned *performance) error {
 // granted: because the code is not deterministic, or because a server that was
 // declared stateless keeps something. To tell these apart it is run again.
 func (r *run) parted(live, learned *performance) error {
-	for range repeats {
-		if err := r.repeat(live); err != nil {
-			return err
-		}
+	if err := r.repeatedly(live); err != nil {
+		return err
 	}
 	step := len(learned.steps)
 	was, now := learned.stands(), live.stands()

@@ -17,6 +17,16 @@ import (
 // code tosses in it goes unnoticed with a chance of 2^-repeats.
 const repeats = 20
 
+// repeatedly repeats a live execution.
+func (t *tables) repeatedly(was *performance) error {
+	for range repeats {
+		if err := t.repeat(was); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // repeat performs the path of a live execution once more, and compares what the
 // code asks for at every step.
 func (t *tables) repeat(was *performance) error {

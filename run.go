@@ -25,9 +25,13 @@ const (
 // worker a core, and up to 4 GiB for the states.
 type Options struct {
 	// Search is "exhaustive" (also ""), or how executions are drawn: "random"
-	// (urw, pct and pos in turn), "urw", "pct", "pos" or "walk". An exhaustive
-	// search that runs out of memory falls over to random.
+	// (urw, pct and pos in turn), "urw", "pct", "pos", "walk", or "rapid", which
+	// needs a Driver. An exhaustive search that runs out of memory falls over to
+	// random.
 	Search string
+	// Driver draws and shrinks the executions of the search "rapid", one after
+	// another; rapidsource.Driver makes one.
+	Driver Driver
 	// Executions is how many executions are drawn; 0 means 10,000, None means
 	// until the context ends.
 	Executions int
@@ -131,7 +135,7 @@ func newRun(ctx context.Context, sys System, b Bounds, o Options) (*run, error) 
 	if r.reduce, r.visited, err = parseReduction(o.Reduction); err != nil {
 		return nil, err
 	}
-	if r.strategies, err = parseSearch(o.Search); err != nil {
+	if r.strategies, err = o.strategies(); err != nil {
 		return nil, err
 	}
 	r.tables, err = newTables(prepared, b)
@@ -151,7 +155,10 @@ func newRun(ctx context.Context, sys System, b Bounds, o Options) (*run, error) 
 
 // search draws executions, or tries all.
 func (r *run) search() (*Result, error) {
-	if r.strategies != nil {
+	switch {
+	case r.o.Search == rapidSearch:
+		return r.driven()
+	case r.strategies != nil:
 		return r.random()
 	}
 	return r.check()
@@ -352,10 +359,8 @@ func (r *run) tellPath(res *Result, path []interleave.Action, frame *Trace) erro
 	if err := errors.Join(r.lockstep(p, path, nil), live.live.end()); err != nil {
 		return err
 	}
-	for range repeats {
-		if err := r.repeat(p); err != nil {
-			return err
-		}
+	if err := r.repeatedly(p); err != nil {
+		return err
 	}
 	res.Story = p.trace(frame)
 	res.Faults = res.Story.Faults
