@@ -9,8 +9,8 @@ import (
 )
 
 // Execute runs one execution of a system for real, from start to end or until a
-// property is broken, and then once more to see that it goes the same way, many
-// times if something is broken. The source says what happens: answer 0 is always the plainest, where the task that
+// property is broken, and then once more to see that it goes the same way, and
+// many times if something is broken. The source says what happens: answer 0 is always the plainest, where the task that
 // made the last step goes on, or the execution ends, and nothing breaks. It
 // learns nothing for the next execution, so it suits systems that differ from
 // case to case; [Run] is faster for one that does not.
