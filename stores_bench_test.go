@@ -70,7 +70,9 @@ func BenchmarkStores(b *testing.B) {
 				return b, err
 			}
 			statements := func(b *testing.B) {
-				if c, ok := last.(interface{ Counts() (statements, restores int) }); ok {
+				if c, ok := last.(interface {
+					Counts() (statements, restores int)
+				}); ok {
 					n, _ := c.Counts()
 					b.ReportMetric(float64(n), "statements")
 				}
