@@ -15,7 +15,8 @@ import (
 
 // Driver draws the executions of a search with the help of another library, and
 // shrinks what fails; see package rapidsource. It returns the name of the file
-// that this library wrote for a failing execution, "" if it wrote none.
+// that this library wrote for a failing execution, "" if it wrote none. If it
+// returns an error although an execution failed, [Run] returns both.
 type Driver func(context.Context, Drive) (file string, err error)
 
 // Drive is what a [Driver] is to do.
@@ -66,14 +67,17 @@ func (r *run) driven() (*Result, error) {
 		n = math.MaxInt32
 	}
 	file, err := r.o.Driver(r.ctx, Drive{Name: r.sys.Name, Executions: n, Seed: r.o.Seed, Execute: d.execute})
-	if err := errors.Join(d.err, err); err != nil {
-		return nil, err
+	if d.err != nil || err != nil && d.broken == 0 {
+		return nil, errors.Join(d.err, err)
 	}
 	d.count(r.o.Executions != None && !d.stopped)
 	d.out.File = file
 	if d.broken != 0 {
 		res.Verdict = Violated
-		return res, r.tellPath(res, d.path, &Trace{Shrunk: true})
+		if untold := r.tellPath(res, d.path, &Trace{Shrunk: true}); untold != nil {
+			return nil, errors.Join(untold, err)
+		}
+		return res, err
 	}
 	res.Exercised, res.NotApplicable = r.tally(false)
 	if err := r.runForReal(res, d.some); err != nil {

@@ -73,7 +73,10 @@ func TestNondeterminism(t *testing.T) {
 			for _, stateless := range []bool{false, true} {
 				sys := moodySystem(t, m.handle)
 				sys.Stateless = stateless
-				_, err := Run(t.Context(), sys, Bounds{}, Options{Search: search, Executions: 1000})
+				r, err := Run(t.Context(), sys, Bounds{}, Options{Search: search, Executions: 1000})
+				if r != nil {
+					t.Errorf("%s, %s, stateless %v: %s beside an error", m.name, search, stateless, r.Verdict)
+				}
 				if !errors.Is(err, interleave.ErrNondeterministic) || !strings.Contains(err.Error(), m.source) ||
 					!strings.Contains(err.Error(), "asked for") || !strings.Contains(err.Error(), "event") {
 					t.Errorf("%s, %s, stateless %v: error %v, want %v with its step and %q", m.name, search, stateless, err, interleave.ErrNondeterministic, m.source)

@@ -90,7 +90,8 @@ type Result struct {
 // Run tries every behaviour of a system within bounds. The error wraps
 // [ErrUsage] for a system, bounds or options that cannot be used, and
 // [interleave.ErrNondeterministic] or [ErrRefuted] for code that is not what
-// the search takes it for.
+// the search takes it for. There is no result beside an error, but a violation
+// whose fail file could not be written.
 func Run(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
 	var result *Result
 	err := guarded(func() (err error) {
@@ -119,8 +120,11 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 		defer r.keep.stop()
 	}
 	res, err := r.search()
-	if r.keep != nil && r.keep.err != nil {
+	switch {
+	case r.keep != nil && r.keep.err != nil:
 		return nil, r.keep.err
+	case err != nil && (res == nil || res.Story == nil):
+		return nil, err
 	}
 	return res, err
 }

@@ -173,13 +173,13 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	}
 	result, err := exactlyone.Run(ctx, sys, bounds, o)
 	progress.clear()
-	if err != nil {
+	if result == nil {
 		return err
 	}
 	if f.checkpoint != "" && ctx.Err() != nil {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "explore: %s holds the search so far; the same command goes on from there\n", f.checkpoint)
 	}
-	return f.report(cmd, result, f.origin, progress.seconds())
+	return cmp.Or(err, f.report(cmd, result, f.origin, progress.seconds()))
 }
 
 // keep is where the search is kept, nil for nowhere.
