@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"exactlyone/interleave"
+	"exactlyone/internal/rapidrun"
 	"exactlyone/internal/wref"
 )
 
@@ -96,4 +99,39 @@ func BenchmarkLive(b *testing.B) {
 		}
 	}
 	runtime.KeepAlive(tab)
+}
+
+// BenchmarkBesideRapid is how many executions of w's key_atomic a second are
+// drawn by rapid from a plain model of it, and by the search random from the code
+// itself, in the same run; see TestSearchTables for what they find.
+func BenchmarkBesideRapid(b *testing.B) {
+	const executions = 50_000
+	for _, size := range [][4]int{{2, 1, 1, 1}, {3, 2, 2, 2}} {
+		b.Run(fmt.Sprintf("%d,%d,%d,%d", size[0], size[1], size[2], size[3]), func(b *testing.B) {
+			var plain, ours time.Duration
+			for b.Loop() {
+				start := time.Now()
+				r, err := rapidrun.Check(rapidrun.Config{Checks: executions}, func(t *rapid.T, _ bool) {
+					if _, broken := plainly(wref.KeyAtomic, size, fromRapid{t}); broken {
+						t.Fatal("broken")
+					}
+				})
+				if err != nil || r.Failed {
+					b.Fatal(r, err)
+				}
+				plain += time.Since(start)
+				start = time.Now()
+				w := wWorld(b, "key_atomic", size, reductions{symmetry: true, clients: true})
+				learned, _, _ := interleave.Pilot(0, w)
+				interleave.Sample(context.Background(), interleave.SampleConfig{
+					Strategies: searches["random"], Executions: executions, Workers: 1, Learned: learned,
+				}, w)
+				ours += time.Since(start)
+			}
+			each := float64(b.N) * executions
+			b.ReportMetric(each/plain.Seconds(), "rapid-executions/s")
+			b.ReportMetric(each/ours.Seconds(), "our-executions/s")
+			b.ReportMetric(plain.Seconds()/ours.Seconds(), "times-rapid")
+		})
+	}
 }

@@ -94,15 +94,21 @@ func (r *run) same(live, learned *performance) error {
 	return r.parted(live, learned)
 }
 
-// parted says how a live execution went another way.
+// parted says how a live execution went another way than the search took for
+// granted: because the code is not deterministic, or because a server that was
+// declared stateless keeps something. To tell these apart it is run again.
 func (r *run) parted(live, learned *performance) error {
-	step := len(learned.steps)
-	if r.sys.Stateless {
-		return fmt.Errorf("%w, or the code is not deterministic: in step %d of an execution it went another way than the same request did alone.\nFor real:\n%sAlone:\n%s",
-			ErrRefuted, step, live.stands(), learned.stands())
+	if err := r.repeatedly(live); err != nil {
+		return err
 	}
-	return fmt.Errorf("%w: in step %d of an execution it went another way than before.\nNow:\n%sBefore:\n%s",
-		interleave.ErrNondeterministic, step, live.stands(), learned.stands())
+	step := len(learned.steps)
+	was, now := learned.stands(), live.stands()
+	if r.sys.Stateless {
+		return fmt.Errorf("%w: in step %d of an execution it went another way than the same request did alone.\nFor real:\n%sAlone:\n%s",
+			ErrRefuted, step, now, was)
+	}
+	return fmt.Errorf("%w: in step %d of an execution it went another way than before.\nNow:\n%sBefore:\n%s%s",
+		interleave.ErrNondeterministic, step, now, was, source(was, now, false))
 }
 
 // stands is a text of what everybody is doing, what is stored and what is

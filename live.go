@@ -16,8 +16,11 @@ type liveRun struct {
 	fault error // tasks that would not die
 }
 
+// liveProc is where a process stood after so many events.
 type liveProc struct {
 	process interleave.Process
+	name    string
+	step    int
 	parked  []interleave.Parked
 }
 
@@ -38,15 +41,22 @@ func newLive(t *tables) *world {
 	return w
 }
 
-func (l *liveRun) add(p interleave.Process, parked []interleave.Parked) uint32 {
+func (l *liveRun) add(p interleave.Process, name string, step int, parked []interleave.Parked) uint32 {
 	l.t.tree.Number(parked)
-	l.procs = append(l.procs, liveProc{p, parked})
+	l.procs = append(l.procs, liveProc{p, name, step, parked})
 	return uint32(len(l.procs) - 1)
 }
 
+// How errors call processes.
+const (
+	aServer  = "a server"
+	aRequest = "a request"
+	aClient  = "a client"
+)
+
 func (l *liveRun) next(id, event uint32) uint32 {
-	p := l.procs[id].process
-	return l.add(p, p.Handle(interleave.EventTask(event), l.t.values.Value(interleave.EventValue(event))))
+	was := l.procs[id]
+	return l.add(was.process, was.name, was.step+1, was.process.Handle(interleave.EventTask(event), l.t.values.Value(interleave.EventValue(event))))
 }
 
 func (l *liveRun) spawn(n int, event uint32) uint32 {
@@ -56,7 +66,7 @@ func (l *liveRun) spawn(n int, event uint32) uint32 {
 	} else {
 		p = newServerProcess(l.t.sys, l.nodes[n].env, l.nodes[n].server)
 	}
-	return l.add(p, p.Handle(0, l.t.values.Value(interleave.EventValue(event))))
+	return l.add(p, aRequest, 1, p.Handle(0, l.t.values.Value(interleave.EventValue(event))))
 }
 
 func (l *liveRun) bootServer(n int) uint32 {
@@ -66,16 +76,16 @@ func (l *liveRun) bootServer(n int) uint32 {
 		}
 		h := newHosted(l.t.sys)
 		l.nodes[n].hosted = h
-		return l.add(h, nil)
+		return l.add(h, aServer, 0, nil)
 	}
 	env, server := startServer(l.t.sys)
 	l.nodes[n] = liveNode{env: env, server: server}
-	return l.add(newServerProcess(l.t.sys, env, server), nil)
+	return l.add(newServerProcess(l.t.sys, env, server), aServer, 0, nil)
 }
 
 func (l *liveRun) bootClient(c int, closing bool) uint32 {
 	p := l.t.launch(c, closing)
-	return l.add(p, p.Handle(0, begin{}))
+	return l.add(p, aClient, 1, p.Handle(0, begin{}))
 }
 
 func (l *liveRun) kill(id uint32) {
@@ -94,4 +104,17 @@ func (l *liveRun) end() error {
 		}
 	}
 	return l.fault
+}
+
+// differs compares what was asked for in two runs of the same steps, from the
+// n-th time on that a process ran.
+func (l *liveRun) differs(now *liveRun, n int) *interleave.Divergence {
+	for i := n; i < min(len(l.procs), len(now.procs)); i++ {
+		was := l.procs[i]
+		if d := interleave.Compare(was.parked, now.procs[i].parked); d != nil {
+			d.Process, d.Step = was.name, was.step
+			return d
+		}
+	}
+	return nil
 }

@@ -24,20 +24,24 @@ func newPerformance(w *world) *performance {
 	return p
 }
 
-// enabled lists what can happen next, the plainest first: the task that made
-// the last step goes on, then other tasks, then faults.
-func (p *performance) enabled() []interleave.Action {
-	acts := p.w.Enabled(p.v, nil)
-	rank := func(a interleave.Action) int {
-		switch {
-		case a.Fault():
-			return 2
-		case p.w.Switch(p.v, a):
-			return 1
+// enabled lists what can happen next, the plainest first.
+func (p *performance) enabled() []interleave.Action { return p.w.plainestFirst(p.v, nil) }
+
+// plainestFirst appends what can happen next to buf: the task that made the last
+// step goes on, then other tasks, then faults.
+func (w *world) plainestFirst(v []uint32, buf []interleave.Action) []interleave.Action {
+	acts := w.Enabled(v, buf)
+	on := 0 // so many go on
+	for i, a := range acts {
+		if a.Fault() {
+			break
 		}
-		return 0
+		if !w.Switch(v, a) {
+			copy(acts[on+1:i+1], acts[on:i])
+			acts[on] = a
+			on++
+		}
 	}
-	slices.SortStableFunc(acts, func(a, b interleave.Action) int { return rank(a) - rank(b) })
 	return acts
 }
 

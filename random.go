@@ -27,6 +27,11 @@ type Random struct {
 	// Pilot says that the violation was found while the strategies' parameters
 	// were learned.
 	Pilot bool `json:"pilot,omitempty"`
+
+	// File is the fail file that a [Driver] wrote, "" for none. Again says that the
+	// violation was found by trying again what such a file holds.
+	File  string `json:"fail_file,omitempty"`
+	Again bool   `json:"again,omitempty"`
 }
 
 // Drawn is how many executions a strategy has drawn, and how many of them
@@ -58,13 +63,19 @@ var searches = map[string][]interleave.Strategy{
 }
 
 // Searches lists what Options.Search may be.
-var Searches = []string{"exhaustive", "random", "urw", "pct", "pos", "walk"}
+var Searches = []string{"exhaustive", "random", "urw", "pct", "pos", "walk", rapidSearch}
 
-// parseSearch is the strategies of a search, nil for an exhaustive one.
-func parseSearch(name string) ([]interleave.Strategy, error) {
-	strategies, ok := searches[name]
-	if !ok && name != "" && name != "exhaustive" {
-		return nil, fmt.Errorf("%w: search %q: one of %s was expected", ErrUsage, name, strings.Join(Searches, ", "))
+// strategies are those of a search, nil for one that has none of ours.
+func (o Options) strategies() ([]interleave.Strategy, error) {
+	switch o.Search {
+	case "", "exhaustive":
+		return nil, nil
+	case rapidSearch:
+		return nil, o.canDrive()
+	}
+	strategies, ok := searches[o.Search]
+	if !ok {
+		return nil, fmt.Errorf("%w: search %q: one of %s was expected", ErrUsage, o.Search, strings.Join(Searches, ", "))
 	}
 	return strategies, nil
 }

@@ -1,7 +1,12 @@
 package exactlyone
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"exactlyone/interleave"
@@ -13,7 +18,7 @@ func TestRandomSearchFindsAndShrinks(t *testing.T) {
 	for _, writer := range []string{"naive", "key_split", "key_atomic_nofence"} {
 		sys := builtin(t, writer, "")
 		want := mustRun(t, sys, Bounds{}, Options{}).Story
-		for _, search := range Searches[1:] {
+		for _, search := range slices.Sorted(maps.Keys(searches)) {
 			for seed := range uint64(5) {
 				r := mustRun(t, sys, Bounds{}, Options{Search: search, Seed: seed})
 				if r.Verdict != Violated {
@@ -122,6 +127,19 @@ func TestShrinkTrace(t *testing.T) {
 		small, err := Shrink(t.Context(), sys, long)
 		if err != nil || !small.Minimal || len(small.Steps) != len(want.Steps) || small.Property != long.Property {
 			t.Errorf("seed %d, from %d steps: %+v, %v; want %d steps", seed, len(long.Steps), small, err, len(want.Steps))
+		}
+	}
+}
+
+// TestRapidNeedsADriver, and cannot be kept in a file.
+func TestRapidNeedsADriver(t *testing.T) {
+	drive := func(context.Context, Drive) (string, error) { t.Error("it was driven"); return "", nil }
+	for want, o := range map[string]Options{
+		"rapidsource.Driver":          {Search: "rapid"},
+		"it cannot be kept in a file": {Search: "rapid", Driver: drive, Checkpoint: &Checkpoint{File: "f"}},
+	} {
+		if _, err := Run(t.Context(), builtin(t, "naive", ""), Bounds{}, o); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }

@@ -25,9 +25,13 @@ const (
 // worker a core, and up to 4 GiB for the states.
 type Options struct {
 	// Search is "exhaustive" (also ""), or how executions are drawn: "random"
-	// (urw, pct and pos in turn), "urw", "pct", "pos" or "walk". An exhaustive
-	// search that runs out of memory falls over to random.
+	// (urw, pct and pos in turn), "urw", "pct", "pos", "walk", or "rapid", which
+	// needs a Driver. An exhaustive search that runs out of memory falls over to
+	// random.
 	Search string
+	// Driver draws and shrinks the executions of the search "rapid", one after
+	// another; rapidsource.Driver makes one.
+	Driver Driver
 	// Executions is how many executions are drawn; 0 means 10,000, None means
 	// until the context ends.
 	Executions int
@@ -86,7 +90,8 @@ type Result struct {
 // Run tries every behaviour of a system within bounds. The error wraps
 // [ErrUsage] for a system, bounds or options that cannot be used, and
 // [interleave.ErrNondeterministic] or [ErrRefuted] for code that is not what
-// the search takes it for.
+// the search takes it for. There is no result beside an error, but a violation
+// whose fail file could not be written.
 func Run(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
 	var result *Result
 	err := guarded(func() (err error) {
@@ -115,8 +120,11 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 		defer r.keep.stop()
 	}
 	res, err := r.search()
-	if r.keep != nil && r.keep.err != nil {
+	switch {
+	case r.keep != nil && r.keep.err != nil:
 		return nil, r.keep.err
+	case err != nil && (res == nil || res.Story == nil):
+		return nil, err
 	}
 	return res, err
 }
@@ -131,7 +139,7 @@ func newRun(ctx context.Context, sys System, b Bounds, o Options) (*run, error) 
 	if r.reduce, r.visited, err = parseReduction(o.Reduction); err != nil {
 		return nil, err
 	}
-	if r.strategies, err = parseSearch(o.Search); err != nil {
+	if r.strategies, err = o.strategies(); err != nil {
 		return nil, err
 	}
 	r.tables, err = newTables(prepared, b)
@@ -151,7 +159,10 @@ func newRun(ctx context.Context, sys System, b Bounds, o Options) (*run, error) 
 
 // search draws executions, or tries all.
 func (r *run) search() (*Result, error) {
-	if r.strategies != nil {
+	switch {
+	case r.o.Search == rapidSearch:
+		return r.driven()
+	case r.strategies != nil:
 		return r.random()
 	}
 	return r.check()
@@ -350,6 +361,9 @@ func (r *run) tellPath(res *Result, path []interleave.Action, frame *Trace) erro
 	live := newLive(r.tables)
 	p := newPerformance(live)
 	if err := errors.Join(r.lockstep(p, path, nil), live.live.end()); err != nil {
+		return err
+	}
+	if err := r.repeatedly(p); err != nil {
 		return err
 	}
 	res.Story = p.trace(frame)

@@ -2,7 +2,7 @@ package exactlyone
 
 import (
 	"context"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,7 +111,7 @@ type Store struct {
 	Open func(s Store) (Backend, error)
 	// Connector is how database/sql connects to the store, given what carries
 	// out ops, for [Env.DB]; nil means that it cannot.
-	Connector func(do func(context.Context, interleave.Op) Reply) driver.Connector
+	Connector func(do func(context.Context, interleave.Op) Reply) sqldriver.Connector
 
 	service *Service // it is a third party
 }

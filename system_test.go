@@ -5,12 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"exactlyone/interleave"
 	"exactlyone/model"
 )
 
@@ -100,37 +98,6 @@ func TestStatelessIsRefuted(t *testing.T) {
 	_, err := Run(context.Background(), sys, Bounds{Clients: 1, Crashes: None}, Options{})
 	if !errors.Is(err, ErrRefuted) {
 		t.Errorf("error %v, want %v", err, ErrRefuted)
-	}
-}
-
-// TestNondeterminismIsReported: code that does something else each time is
-// named as such and never reported as a finding.
-func TestNondeterminismIsReported(t *testing.T) {
-	n := 0
-	for name, handle := range map[string]func(env *Env) model.Server{
-		"counter outside": func(env *Env) model.Server {
-			return handler(func(ctx context.Context, req model.Request) model.Answer {
-				n++
-				_, _ = env.Store("db").Do(ctx, model.Insert("reports", model.Set("body", fmt.Sprint(req.Body, n))))
-				_, _ = env.Store("db").Do(ctx, model.Select("reports"))
-				return model.Answer{Status: 503}
-			})
-		},
-		"map order": func(env *Env) model.Server {
-			return handler(func(ctx context.Context, req model.Request) model.Answer {
-				for body := range map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7} {
-					_, _ = env.Store("db").Do(ctx, model.Select("reports", model.Eq("body", body)))
-				}
-				return model.Answer{Status: 503}
-			})
-		},
-	} {
-		sys := builtin(t, "naive", "")
-		sys.Start, sys.Stateless = handle, false
-		_, err := Run(context.Background(), sys, Bounds{}, Options{})
-		if !errors.Is(err, interleave.ErrNondeterministic) {
-			t.Errorf("%s: error %v, want %v", name, err, interleave.ErrNondeterministic)
-		}
 	}
 }
 

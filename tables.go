@@ -72,7 +72,7 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 			return nil, err
 		}
 	}
-	t.server = t.tree.Root("server", false, func() interleave.Process {
+	t.server = t.tree.Root(aServer, false, func() interleave.Process {
 		if sys.ordinary {
 			return newHosted(sys)
 		}

@@ -65,6 +65,9 @@ func (r *Random) writeFacts(row func(name, format string, args ...any)) {
 	case r.Pilot:
 		row("drawn", "the violation was found while parameters were learned; seed %d", r.Seed)
 		return
+	case r.Again:
+		row("drawn", "the violation was in a fail file that an earlier search wrote")
+		return
 	}
 	var shares []string
 	for _, d := range r.Strategies {
@@ -78,6 +81,9 @@ func (r *Random) writeFacts(row func(name, format string, args ...any)) {
 		if d.Bound > 0 {
 			row("", "one more execution drawn by %s fails with a chance of at most %s (95 %%, one-sided, none of %s failed)", d.Strategy, stats.PercentUp(d.Bound), thousands(d.Executions))
 		}
+	}
+	if r.File != "" {
+		row("fail file", "%s, which the next search with fail files tries first", r.File)
 	}
 }
 

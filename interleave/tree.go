@@ -29,7 +29,7 @@ type Forgetful interface {
 // that wraps one of these.
 var (
 	// ErrNondeterministic is code that did something else when it was given the
-	// same events again.
+	// same events again; see [Divergence].
 	ErrNondeterministic = errors.New("not deterministic")
 	// ErrEndless is code that went on asking beyond [MaxHistory].
 	ErrEndless = errors.New("it does not end")
@@ -72,6 +72,7 @@ type node struct {
 	root          uint32
 	state         string         // of a forgetful process
 	launch        func() Process // roots only
+	name          string         // roots only
 	forget        bool           // roots only
 	parked        atomic.Pointer[[]Parked]
 }
@@ -110,7 +111,7 @@ func (t *Tree) Root(name string, forget bool, launch func() Process) uint32 {
 	if id, ok := t.roots[name]; ok {
 		return id
 	}
-	id := t.nodes.add(node{launch: launch, forget: forget})
+	id := t.nodes.add(node{launch: launch, name: name, forget: forget})
 	t.nodes.at(id).root = id
 	t.roots[name] = id
 	return id
@@ -152,8 +153,8 @@ func (t *Tree) Last(id uint32) (parent, event uint32) {
 func (t *Tree) State(id uint32) string { return t.nodes.at(id).state }
 
 // Parked is where the tasks of the process stand after a history. Where that
-// is not known yet, the process is run from its start. It panics with an error
-// wrapping [ErrNondeterministic] if the code does not do what it did before.
+// is not known yet, the process is run from its start. It panics with a
+// [Divergence] if the code does not do what it did before.
 func (t *Tree) Parked(id uint32) []Parked {
 	n := t.nodes.at(id)
 	if p := n.parked.Load(); p != nil {
@@ -191,8 +192,11 @@ func (t *Tree) learn(id uint32) (state string) {
 		t.Number(parked)
 		if known := n.parked.Load(); known == nil {
 			n.parked.Store(&parked)
-		} else if err := SameParked(*known, parked); err != nil {
-			panic(fmt.Errorf("after %d events: %w", len(path)-i, err))
+		} else if d := Compare(*known, parked); d != nil {
+			d.Process, d.Step = t.nodes.at(root).name, len(path)-i
+			_ = p.Kill() // it has diverged: that is what will be said of it
+			d.Reordered = t.reordered(path, i)
+			panic(d)
 		}
 	}
 	if t.nodes.at(root).forget {
@@ -213,20 +217,6 @@ func (t *Tree) Number(parked []Parked) {
 			parked[i].ResultID = t.Values.ID(parked[i].Result)
 		}
 	}
-}
-
-// SameParked compares where the tasks of a process stood with where they stand
-// now, after the same history.
-func SameParked(was, now []Parked) error {
-	if len(was) != len(now) {
-		return fmt.Errorf("%w: there were %d tasks, now there are %d", ErrNondeterministic, len(was), len(now))
-	}
-	for i := range was {
-		if a, b := was[i].String(), now[i].String(); a != b {
-			return fmt.Errorf("%w: it asked for %s, given the same again it asked for %s", ErrNondeterministic, a, b)
-		}
-	}
-	return nil
 }
 
 // String says what the task asks for or what it returned.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"exactlyone"
+	"exactlyone/rapidsource"
 )
 
 // checkFlags are the flags of check.
@@ -26,6 +27,7 @@ type checkFlags struct {
 	time                time.Duration
 	seed                uint64
 	checkpoint, shardOf string
+	failFile            bool
 }
 
 // reportFlags are the flags of commands that search and report.
@@ -92,7 +94,8 @@ story is also written to a file that "explore replay" runs again.`,
   explore check key_split --format mermaid         a sequence diagram, for GitHub
   explore check key_atomic --reduction none --clients 1
   explore check key_atomic --clients 4 --checkpoint search   stop it with Ctrl-C, go on later
-  explore check key_atomic --search random --shard 2/4 --checkpoint shard2   then explore merge`,
+  explore check key_atomic --search random --shard 2/4 --checkpoint shard2   then explore merge
+  explore check key_split --search rapid --seed 7 --failfile`,
 		Args: oneArg("WRITER"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return writerNames(), cobra.ShellCompDirectiveNoFileComp
@@ -113,6 +116,7 @@ story is also written to a file that "explore replay" runs again.`,
 	fl.StringVar(&f.reduction, "reduction", "all", "all, none, or a list of visited, symmetry, crashes, clients")
 	fl.StringVar(&f.checkpoint, "checkpoint", "", "file to keep the search in; if it exists, the search goes on from there")
 	fl.StringVar(&f.shardOf, "shard", "", "i/n: do only the i-th of n parts, for explore merge; needs --checkpoint")
+	fl.BoolVar(&f.failFile, "failfile", false, "with --search rapid: try testdata/rapid/WRITER/WRITER-*.fail first, and write WRITER-SEED.fail there")
 	fl.Uint64Var(&f.seed, "seed", 0, "what is drawn, and which executions are run again for real to check the search")
 	f.add(cmd)
 	complete(cmd, "key", "none", "per_attempt", "tool_call", "business")
@@ -159,18 +163,23 @@ func (f *checkFlags) check(cmd *cobra.Command, writer string) error {
 	defer cancel()
 	progress := newProgress(cmd.ErrOrStderr())
 	o.Search, o.Executions, o.Reduction, o.Seed, o.Progress = f.search, executions, f.reduction, f.seed, progress.show
+	if f.search == "rapid" {
+		o.Driver = rapidsource.Driver(f.failFile)
+	} else if f.failFile {
+		return errors.New("--failfile: --search rapid was expected, too")
+	}
 	if o.Checkpoint, err = f.keep(); err != nil {
 		return err
 	}
 	result, err := exactlyone.Run(ctx, sys, bounds, o)
 	progress.clear()
-	if err != nil {
+	if result == nil {
 		return err
 	}
 	if f.checkpoint != "" && ctx.Err() != nil {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "explore: %s holds the search so far; the same command goes on from there\n", f.checkpoint)
 	}
-	return f.report(cmd, result, f.origin, progress.seconds())
+	return cmp.Or(err, f.report(cmd, result, f.origin, progress.seconds()))
 }
 
 // keep is where the search is kept, nil for nowhere.

@@ -34,18 +34,21 @@ var mayImport = map[string][]string{
 
 	"sqlitestore": adapter,
 
+	"rapidsource": {"exactlyone", "choice", "internal/rapidrun", "pgregory.net/rapid"},
+
 	"ingest": nil,
 	"stats":  {"gonum.org/v1/gonum/..."},
 	"bisect": {"stats"},
 	"flake":  {"ingest", "stats", "modernc.org/sqlite/..."},
 
-	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "rapidsource", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/flakestat": {"bisect", "flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"scenarios": nil,
 
 	"internal/doctest":   {"github.com/google/go-cmp/cmp"},
 	"internal/policy":    nil,
+	"internal/rapidrun":  {"internal/wholefile", "pgregory.net/rapid"},
 	"internal/runner":    nil,
 	"internal/wref":      nil,
 	"internal/wholefile": nil,
