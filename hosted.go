@@ -43,7 +43,7 @@ type hosted struct {
 	given  []given // since the start, in the order in which they were last given
 
 	history [sha256.Size]byte // tells what was given from all else
-	tasks  []hostedTask
+	tasks   []hostedTask
 }
 
 // given is an event and the task that it was given to.
