@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/cryptotest"
@@ -239,7 +240,7 @@ func (h *hosted) stands(i int, asks []interleave.Op) interleave.Parked {
 		return interleave.Parked{Op: forkOp{asks}}
 	}
 	if slices.Contains(h.bubble.Waiting(), i) {
-		return interleave.Parked{Op: waitOp{"a mutex"}, Blocked: true}
+		return interleave.Parked{Op: waitOp{"a mutex: " + strings.Join(h.bubble.Stacks(i), "; ")}, Blocked: true}
 	}
 	if at, found := h.wakes(i); found {
 		return interleave.Parked{Op: sleepOp{until: at, itself: true}}
@@ -320,11 +321,45 @@ func (h *hosted) sleeps(i int) bool {
 }
 
 // end ends the process.
-func (h *hosted) end() (left bool) {
+func (h *hosted) end() {
 	if h.bubble == nil {
-		return false
+		return
 	}
-	return h.bubble.Kill(h.env.closeAll)
+	done := true
+	for i := range h.tasks {
+		s := h.bubble.Standing(i)
+		done = done && s.Result != nil && len(s.Asks) == 0
+	}
+	if h.bubble.Kill(h.env.closeAll) && done {
+		h.sys.left.note(h)
+	}
+	h.bubble = nil
+}
+
+// leftBehind is where goroutines wait for ever whose handler has returned.
+type leftBehind struct {
+	mu     sync.Mutex
+	looks  int
+	stacks []string
+}
+
+// mostLooks is how many processes are looked at for what they have left: one that
+// leaves something mostly leaves the same.
+const mostLooks = 10
+
+func (l *leftBehind) note(h *hosted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.looks++; l.looks > mostLooks {
+		return
+	}
+	for i := range h.tasks {
+		for _, s := range h.bubble.Stacks(i) {
+			if at, found := slices.BinarySearch(l.stacks, s); !found {
+				l.stacks = slices.Insert(l.stacks, at, s)
+			}
+		}
+	}
 }
 
 // Kill ends the process.

@@ -3,6 +3,7 @@ package exactlyone
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -145,3 +146,54 @@ func TestHostedGoroutines(t *testing.T) {
 type handlerFunc func(ctx context.Context, req model.Request) model.Answer
 
 func (f handlerFunc) Handle(ctx context.Context, req model.Request) model.Answer { return f(ctx, req) }
+
+// TestHostedLeft: a goroutine that waits for ever after its handler has returned is
+// reported.
+func TestHostedLeft(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		sys := hostedSystem(func(env *Env) Server {
+			return Goroutines(plain{store: env.Store("db"), before: func(context.Context) {
+				if leaves {
+					go waitsForEver()
+				}
+			}})
+		})
+		r := mustRun(t, sys, Bounds{Clients: 1, Attempts: 1, Crashes: None, LostAnswers: None, Jumps: None}, Options{})
+		want := "[]"
+		if leaves {
+			want = "[chan receive (nil chan) in exactlyone.waitsForEver]"
+		}
+		if got := withoutLines(r.Left); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func waitsForEver() { <-(chan int)(nil) }
+
+// TestHostedDeadlock: code that waits for ever is a finding that says where.
+func TestHostedDeadlock(t *testing.T) {
+	for want, wait := range map[string]func(){
+		"wait for another goroutine: chan receive (nil chan) in exactlyone.waitsForEver < ": waitsForEver,
+		"wait for a mutex: sync.Mutex.Lock in exactlyone.locksTwice < ":                     locksTwice,
+	} {
+		sys := hostedSystem(func(env *Env) Server {
+			return Goroutines(plain{store: env.Store("db"), before: func(context.Context) { wait() }})
+		})
+		r := mustRun(t, sys, Bounds{Clients: 1, Attempts: 1, Crashes: None, LostAnswers: None, Jumps: None}, Options{})
+		if r.Verdict != Violated || !strings.Contains(withoutLines([]string{r.Story.Message}), want) {
+			t.Errorf("%s, want %s", reported(t, r), want)
+		}
+	}
+}
+
+// withoutLines is stacks without the names of files and lines.
+func withoutLines(stacks []string) string {
+	return regexp.MustCompile(` \(\w+\.go:\d+\)`).ReplaceAllString(fmt.Sprint(stacks), "")
+}
+
+func locksTwice() {
+	var mu sync.Mutex
+	mu.Lock()
+	mu.Lock()
+}

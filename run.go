@@ -77,6 +77,7 @@ type Result struct {
 
 	Exercised     map[string]int // what happened, how often
 	NotApplicable []string       // budgets with no place to strike
+	Left          []string       // where goroutines wait for ever whose handler has returned
 	JumpTargets   []string       // where the clock could jump
 	Properties    []string       // what was judged: "name: claim"
 
@@ -126,6 +127,7 @@ func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, err
 	case err != nil && (res == nil || res.Story == nil):
 		return nil, err
 	}
+	res.Left = r.sys.left.stacks
 	return res, err
 }
 

@@ -96,9 +96,10 @@ type System struct {
 	Backend func(s Store) (Backend, error)
 
 	tuning   tuning
-	ordinary bool      // its code runs in a bubble; see Goroutines
-	seeded   bool      // what it draws from crypto/rand can be made deterministic
-	wakes    *sync.Map // of hosted processes
+	ordinary bool        // its code runs in a bubble; see Goroutines
+	seeded   bool        // what it draws from crypto/rand can be made deterministic
+	wakes    *sync.Map   // of hosted processes
+	left     *leftBehind // by them
 }
 
 // Store declares one store of a system.
@@ -212,6 +213,7 @@ func (s System) prepared() (*System, error) {
 	}
 	s.Stores = slices.Concat(s.Stores, s.servicesAsStores())
 	s.ordinary, s.wakes = isOrdinary(&s), new(sync.Map)
+	s.left = new(leftBehind)
 	return &s, nil
 }
 

@@ -125,6 +125,9 @@ func (r *Result) writeFacts(b *strings.Builder) {
 	for _, name := range r.NotApplicable {
 		row("n/a", "%s: found no place to strike", name)
 	}
+	for i, stack := range r.Left {
+		row([]string{"left behind", ""}[min(i, 1)], "a goroutine that waits for ever after its handler has returned, %s", stack)
+	}
 	for i, p := range r.Properties {
 		row([]string{"judged", ""}[min(i, 1)], "%s", p)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
@@ -98,7 +99,7 @@ func (b *Bubble) Stacks(task int) []string {
 			b.creators[g.id] = &g.creation
 		}
 		if b.owner(g.id) == task && len(g.frames) > 0 {
-			all = append(all, g.state+": "+strings.Join(g.frames, " < "))
+			all = append(all, g.state+" in "+strings.Join(g.frames, " < "))
 		}
 	}
 	slices.Sort(all)
@@ -187,22 +188,34 @@ func (b *Bubble) goroutines() []goroutine {
 		if strings.Contains(rest, "(*Bubble).control(") {
 			continue
 		}
-		g.state, _, _ = strings.Cut(strings.TrimRight(state, "]:"), ",")
+		state, _, _ = strings.Cut(strings.TrimRight(state, "]:"), ",")
+		g.state = strings.TrimSuffix(state, " (durable)")
 		for line := range strings.SplitSeq(rest, "\n") {
 			if strings.HasPrefix(line, "created by ") {
 				break
 			}
-			if name, _, call := cutLast(line, "("); call && !strings.HasPrefix(line, "\t") && !ownFrame(name) {
+			if at, where := strings.CutPrefix(line, "\t"); where {
+				at, _, _ = strings.Cut(at, " ")
+				if n := len(g.frames); n > 0 && !strings.HasSuffix(g.frames[n-1], ")") {
+					g.frames[n-1] += " (" + path.Base(at) + ")"
+				}
+			} else if name, _, call := cutLast(line, "("); call && !ownFrame(name) {
 				g.frames = append(g.frames, name)
+			} else {
+				g.frames = append(g.frames, "") // for the next line
 			}
 		}
+		g.frames = slices.DeleteFunc(g.frames, func(f string) bool { return strings.HasPrefix(f, " ") })
 		all = append(all, g)
 	}
 	return all
 }
 
 func ownFrame(name string) bool {
-	for _, p := range []string{"runtime.", "sync.", "internal/", "time.Sleep", "exactlyone/interleave."} {
+	for _, p := range []string{
+		"runtime.", "sync.", "internal/", "testing.", "testing/", "time.Sleep",
+		"exactlyone/interleave.", "exactlyone.(*hosted).", "exactlyone/simhttp.server.",
+	} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
