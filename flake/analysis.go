@@ -44,6 +44,7 @@ type tally struct {
 	collateral Collateral
 	messages   map[int64]int
 	cells      []cell
+	repeats    repeats
 
 	now inRun
 }
@@ -71,6 +72,8 @@ type analysis struct {
 	touched   []*tally // in the run being read
 	suites    []SuiteFailure
 	warnings  []WarningCount
+	sequence  sequence
+	orders    map[int64]*Order // by test
 }
 
 func newAnalysis(c Config, priorRate float64) *analysis {
@@ -122,6 +125,9 @@ func (a *analysis) load(ctx context.Context, s *Store) (err error) {
 		}
 		a.endRun(i)
 	}
+	if err := a.loadOrders(ctx, s, st, tests); err != nil {
+		return err
+	}
 	if err := loadMessages(ctx, tx, a.messages); err != nil {
 		return err
 	}
@@ -145,6 +151,7 @@ func (a *analysis) tally(id int64, tests map[int64]Identity, marks map[int64]mar
 
 // add counts one attempt of run i.
 func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int64]mark) {
+	a.sequence.note(r)
 	t := a.tally(r.test, tests, marks)
 	from := &a.runs[i]
 	if t == nil {
@@ -218,6 +225,9 @@ func (t *tally) firstAttempt(outcome ingest.Outcome, r record, mayBeRetry bool) 
 			now.maybe.failures++
 		}
 	}
+	if r.ordered {
+		t.repeats.add(now.run, int(r.session), outcome == ingest.Fail)
+	}
 	now.first.runs++
 	now.unordered = now.unordered || !r.ordered
 	if outcome == ingest.Fail {
@@ -257,6 +267,7 @@ func (a *analysis) endRun(i int) {
 		}
 	}
 	a.touched = a.touched[:0]
+	a.sequence.endRun(from)
 }
 
 // endRun adds what the test did in a run to what it did before.
