@@ -40,6 +40,7 @@ type tally struct {
 	last       ingest.Outcome
 	unordered  bool
 	ranAt      int64 // time of the last run
+	campaign   int64 // of the runs, see plan
 	planned    int   // runs; 0: no run yet; -1: not all were planned, or not alike
 	collateral Collateral
 	messages   map[int64]int
@@ -290,12 +291,7 @@ func (t *tally) endRun(from *run, runs int) {
 	if !now.seen {
 		return
 	}
-	switch {
-	case from.how != Planned || t.planned != 0 && t.planned != from.planned:
-		t.planned = -1
-	default:
-		t.planned = from.planned
-	}
+	t.plan(from)
 	t.asRuns.add(now.first)
 	second := now.first
 	switch {
@@ -311,6 +307,19 @@ func (t *tally) endRun(from *run, runs int) {
 		t.unordered = true // of two runs of one time nobody knows which came first
 	}
 	t.ranAt = from.time
+}
+
+// plan notes what was planned for the test, if that holds for all its runs. One campaign
+// may end early because of how its runs ended, so two together have no fixed n; nor has
+// one whose processes run a test more than once.
+func (t *tally) plan(from *run) {
+	switch {
+	case from.how != Planned, t.planned != 0 && (t.planned != from.planned || t.campaign != from.campaign),
+		from.campaign != 0 && t.now.first.runs > 1:
+		t.planned = -1
+	case t.planned == 0:
+		t.planned, t.campaign = from.planned, from.campaign
+	}
 }
 
 func (c *counts) add(other counts) { c.runs += other.runs; c.failures += other.failures }

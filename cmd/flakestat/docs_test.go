@@ -13,18 +13,22 @@ import (
 )
 
 // TestDocs runs every command of flakestat that README.md and the guides show, in a folder
-// with the reports of testdata/nightly. With -update the outputs without a line of dots are
+// with the reports of testdata/nightly and the suite of testdata/planted. With -update the outputs without a line of dots are
 // rewritten.
 func TestDocs(t *testing.T) {
 	nightly, err := filepath.Abs("testdata/nightly")
 	if err != nil {
 		t.Fatal(err)
 	}
+	suite := planted(t)
 	doctest.Run(t, doctest.Config{
-		Paths:  []string{"../../docs/flakestat.md", "../../docs/ci.md", "../../README.md"},
+		Paths:  []string{"../../docs/flakestat.md", "../../docs/run.md", "../../docs/ci.md", "../../README.md"},
 		Update: *update,
 		Setup: func(t *testing.T, dir string) {
 			if err := os.CopyFS(filepath.Join(dir, "nightly"), os.DirFS(nightly)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(suite, filepath.Join(dir, "suite")); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -2,6 +2,8 @@
 //
 //	flakestat bound -k 0 -n 6        what 0 failures in 6 runs say
 //	flakestat plan --rate .01        how many runs certify 1 %
+//	flakestat run --certify .01 -- CMD   make them
+//	flakestat show TEST              what it printed when it failed
 //	flakestat ingest report.xml      store what a report counts
 //	flakestat report                 which tests are flaky, and how sure that is
 //	flakestat merge A.db B.db        unite the stores of several runners

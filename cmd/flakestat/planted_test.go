@@ -40,7 +40,8 @@ func flakestatJSON(t *testing.T, code int, into any, args ...string) {
 }
 
 // TestPlanted: a clean test, a flake of 5 %, an order-dependent pair, a leak from the 50th
-// run of a process on and a hanging test each get the right verdict, with 20 of 20 seeds.
+// run of a process on and a hanging test (see TestPlantedHang) each get the right verdict,
+// with 20 of 20 seeds. Beside its own warning a test may have another by chance.
 func TestPlanted(t *testing.T) {
 	bin := planted(t)
 	for seed := 1; seed <= 20; seed++ {

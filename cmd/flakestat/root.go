@@ -74,6 +74,7 @@ Exit status: 0 all is well, 1 a test fails more often than report --target allow
 2 wrong usage or input, 3 too few runs to tell, or interrupted.`,
 		Example: `  flakestat bound -k 0 -n 6          a test passed 6 times: how flaky can it be?
   flakestat plan --rate .01          how many runs certify 1 %
+  flakestat run --certify .01 -- go test -json -count=1 ./cart
   go test -json ./... | flakestat ingest -
   flakestat report                   the tests of the store, the worst first`,
 		SilenceUsage:  true,
