@@ -3,19 +3,11 @@ package flake
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"exactlyone/stats"
 )
-
-// Side is one of two groups of runs to compare.
-type Side struct {
-	Name   string // as shown
-	Store  *Store
-	Filter Filter // its runs; Match is not looked at
-}
 
 // CompareConfig says what to compare. The zero value compares all tests.
 type CompareConfig struct {
@@ -77,20 +69,13 @@ type ComparedTest struct {
 }
 
 // MaxPerSide is how many runs a comparison proposes at most.
-const MaxPerSide = 100_000
+const MaxPerSide = 20_000
 
 // Counts are the runs of a test.
 type Counts struct {
 	Runs       int `json:"runs"`
 	Failures   int `json:"failures"`
 	Unfinished int `json:"unfinished,omitempty"`
-}
-
-// comparand is what one side has of a test, in both readings.
-type comparand struct {
-	test       Identity
-	readings   [2]counts
-	unfinished int
 }
 
 // Compare says of each test that ran on both sides whether it fails less often on side b
@@ -156,78 +141,11 @@ func Compare(ctx context.Context, a, b Side, c CompareConfig) (*Compared, error)
 		}
 	}
 	x.decide(out)
+	if err := x.propose(ctx, out); err != nil {
+		return nil, err
+	}
 	out.Assumes = out.assumes(a.Filter.chooses() || b.Filter.chooses())
 	return out, nil
-}
-
-// read counts the runs of one side, test by test in order of their names. A report that
-// was seen on the other side is an error: it would count for both.
-func (s Side) read(ctx context.Context, without []string, seen map[string]bool, to *ComparedSide) ([]comparand, error) {
-	f := s.Filter
-	f.Match = nil
-	an := newAnalysis(Config{Filter: f, ignoreFixes: true}, s.Store.priorRate)
-	if err := an.load(ctx, s.Store); err != nil {
-		return nil, fmt.Errorf("flake: reading %s: %w", s.Store.path, plain(err))
-	}
-	for _, r := range an.runs {
-		if seen[r.uid] {
-			return nil, fmt.Errorf("flake: report %s is on both sides", r.name)
-		}
-	}
-	for _, r := range an.runs {
-		seen[r.uid] = true
-	}
-	to.Reports = len(an.runs)
-	byTest := map[Identity]*comparand{}
-	var list []*comparand
-	for _, t := range an.order {
-		if t.asRuns.runs+t.unfinished == 0 {
-			continue
-		}
-		test := t.test
-		test.Labels = strings.Join(slices.DeleteFunc(strings.Split(test.Labels, ","), func(l string) bool {
-			key, _, _ := strings.Cut(l, "=")
-			return slices.Contains(without, key)
-		}), ",")
-		c := byTest[test]
-		if c == nil {
-			c = &comparand{test: test}
-			byTest[test] = c
-			list = append(list, c)
-		}
-		c.readings[0].add(t.asRuns)
-		c.readings[1].add(t.asRetries)
-		c.unfinished += t.unfinished
-	}
-	slices.SortFunc(list, func(x, y *comparand) int { return compareTests(x.test, y.test) })
-	out := make([]comparand, len(list))
-	for i, c := range list {
-		out[i] = *c
-	}
-	return out, nil
-}
-
-// chosen keeps a test, in all its labels.
-func chosen(first, second []comparand, name string) (a, b []comparand, err error) {
-	known := map[Identity]bool{}
-	var tests []Identity
-	for _, c := range slices.Concat(first, second) {
-		if !known[c.test] {
-			known[c.test] = true
-			tests = append(tests, c.test)
-		}
-	}
-	at, err := match(tests, name)
-	if err != nil {
-		return nil, nil, fmt.Errorf("flake: %w", err)
-	}
-	if len(at) == 0 {
-		return nil, nil, fmt.Errorf("flake: test %q: it ran on neither side", name)
-	}
-	others := func(c comparand) bool {
-		return !slices.ContainsFunc(at, func(i int) bool { return tests[i] == c.test })
-	}
-	return slices.DeleteFunc(first, others), slices.DeleteFunc(second, others), nil
 }
 
 // comparer compares tests, equal counts once.
@@ -300,8 +218,6 @@ func (x *comparer) decide(out *Compared) {
 			if out.Verdict == CannotTell {
 				out.Verdict = Better
 			}
-		default:
-			t.MorePerSide = x.more(t, len(p))
 		}
 	}
 	rank := []Verdict{Worse, Better, CannotTell}
@@ -317,49 +233,6 @@ func (x *comparer) decide(out *Compared) {
 		}
 		return 0
 	})
-}
-
-// power is the chance of seeing a difference that proposals of more runs aim at.
-const power = 0.8
-
-// more is MorePerSide of a test, in a family of that many hypotheses.
-func (x *comparer) more(t *ComparedTest, family int) int {
-	n1, n2 := t.A.Runs+t.A.Unfinished, t.B.Runs+t.B.Unfinished
-	p1, p2 := float64(t.A.Failures)/float64(n1), float64(t.B.Failures)/float64(n2)
-	if p1 == p2 {
-		return 0
-	}
-	if !x.c.Anytime {
-		// A normal approximation spares the search where it would be long.
-		mean := (p1 + p2) / 2
-		if 2*6.2*mean*(1-mean)/(p1-p2)/(p1-p2) > MaxPerSide {
-			return -1
-		}
-		// One test, named beforehand, in two directions.
-		n, err := stats.RunsPerSide(max(p1, p2), min(p1, p2), x.alpha/2, power)
-		if err != nil || n > MaxPerSide {
-			return -1
-		}
-		return n
-	}
-	enough := func(d int) bool {
-		c := stats.SequenceCompare(x.priorA, x.priorB, int(math.Round(p1*float64(n1+d))), n1+d, int(math.Round(p2*float64(n2+d))), n2+d)
-		return min(c.Greater, c.Less)*float64(family) <= x.alpha
-	}
-	low, high := 0, 1
-	for !enough(high) {
-		if low, high = high, 2*high; low > MaxPerSide {
-			return -1
-		}
-	}
-	for high-low > 1 {
-		if mid := low + (high-low)/2; enough(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return high
 }
 
 // assumes lists what the verdicts rest on.

@@ -33,7 +33,7 @@ func (out *Compared) WriteText(w io.Writer, o TextOptions) error {
 	if len(shown) > 0 {
 		t.printf("\n")
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(tw, "A\tB\tB IS\tP\tMORE PER SIDE\tTEST")
+		_, _ = fmt.Fprintln(tw, "A\tB\tB IS\tP, HOLM\tMORE PER SIDE\tTEST")
 		for _, x := range shown {
 			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", x.A, x.B, x.Verdict, x.p(), x.more(), printable(x.Display))
 		}

@@ -223,7 +223,7 @@ func (g *Gate) assumes(chosen bool) []string {
 	}
 	list := []string{"the runs of a test are independent and alike", "which tests are gated was not chosen for how their runs ended"}
 	if chosen {
-		list = append(list, "a filter by revision or time chose the runs, not for how they ended: no n counts as fixed beforehand")
+		list = append(list, "a filter by revision or time chose the runs, not for how they ended, and is the same whenever the gate is asked; no n counts as fixed beforehand")
 	}
 	if planned > 0 {
 		list = append(list, fmt.Sprintf("%s: n was fixed beforehand and is reached, bounds are Clopper-Pearson, one-sided", tests(planned)))

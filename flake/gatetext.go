@@ -89,8 +89,8 @@ func (g *Gate) WriteText(w io.Writer, o TextOptions) error {
 	for _, x := range g.Unknown {
 		t.printf("unknown       %s: %q is no test of the store\n", x.At, x.Test)
 	}
-	for _, x := range g.NeverRan {
-		t.printf("not gated     %s: it never ran to an end, skipped or cached\n", printable(x))
+	if n := len(g.NeverRan); n > 0 {
+		t.printf("not gated     %s never ran to an end, skipped or cached: %s\n", tests(n), printable(someOf(g.NeverRan)))
 	}
 	for i, line := range g.Assumes {
 		t.printf("%-13s %s\n", []string{"assumes", ""}[min(i, 1)], line)

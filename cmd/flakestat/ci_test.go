@@ -17,7 +17,7 @@ func TestCI(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := ciSteps(string(text))
-	if len(steps["GitHub Actions"]) != 5 || len(steps["GitLab"]) != 5 {
+	if len(steps["GitHub Actions"]) != 6 || len(steps["GitLab"]) != 5 {
 		t.Fatalf("%q", steps)
 	}
 	for service, dirs := range map[string][2]string{"GitHub Actions": {"stores", "."}, "GitLab": {".", "."}} {
@@ -50,7 +50,7 @@ func TestCI(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			for _, want := range []string{"1 report added", map[string]string{"GitHub Actions": "| 2/5 |", "GitLab": "4/10 "}[service], "TestNowAndThen", "<title>Flaky tests</title>"} {
+			for _, want := range []string{"1 report added", map[string]string{"GitHub Actions": "| 2/5 |", "GitLab": "4/10 "}[service], map[string]string{"GitHub Actions": "::warning title=flakestat gate::undecided: "}[service], "TestNowAndThen", "<title>Flaky tests</title>"} {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("no %q in what the last job shows:\n%s", want, out.String())
 				}

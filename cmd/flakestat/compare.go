@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,11 +49,12 @@ looks again after more runs needs --anytime.`,
   flakestat compare before.db after.db --format json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("A and B were expected, found %s; see %s --help", plural(len(args), "argument"), cmd.CommandPath())
+				return fmt.Errorf("two sides A and B were expected, found %s; see %s --help", plural(len(args), "argument"), cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE: f.compare,
+		ValidArgsFunction: f.complete,
+		RunE:              f.compare,
 	}
 	fl := cmd.Flags()
 	storeFlag(cmd, &f.store)
@@ -109,6 +112,18 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) (err error) {
 		return exit(exitFlaky)
 	}
 	return exit(exitUnknown)
+}
+
+// complete offers the revisions of the store, beside files.
+func (f *compareFlags) complete(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	store, err := openStore(cmd, f.store)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	known, _ := store.Revisions(cmd.Context())
+	_ = store.Close()
+	delete(known, "")
+	return slices.Sorted(maps.Keys(known)), cobra.ShellCompDirectiveDefault
 }
 
 // side finds what a name stands for: a store, a label or a revision.

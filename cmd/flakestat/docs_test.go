@@ -13,7 +13,8 @@ import (
 )
 
 // TestDocs runs every command of flakestat that README.md and the guides show, in a folder
-// with the reports of testdata/nightly and the suite of testdata/planted. With -update the outputs without a line of dots are
+// with the reports of testdata/nightly, the suite of testdata/planted, a quarantine and a git
+// repository. With -update the outputs without a line of dots are
 // rewritten.
 func TestDocs(t *testing.T) {
 	nightly, err := filepath.Abs("testdata/nightly")
@@ -21,6 +22,12 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	suite := planted(t)
+	history, err := filepath.Abs("testdata/history.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	doctest.Run(t, doctest.Config{
 		Paths:  []string{"../../docs/flakestat.md", "../../docs/run.md", "../../docs/ci.md", "../../README.md"},
 		Update: *update,
@@ -31,6 +38,11 @@ func TestDocs(t *testing.T) {
 			if err := os.Symlink(suite, filepath.Join(dir, "suite")); err != nil {
 				t.Fatal(err)
 			}
+			quarantine := "# last day, owner, test\n2026-03-31  @payments  TestPay\n"
+			if err := os.WriteFile(filepath.Join(dir, "quarantine.txt"), []byte(quarantine), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			shell(t, dir, os.Environ(), "sh "+history, false)
 		},
 		Output: output,
 	})
@@ -44,6 +56,9 @@ func output(command string) (string, bool) {
 		args = args[3:]
 	case args[0] == "flakestat":
 		args = args[1:]
+	case args[0] == "cat":
+		text, err := os.ReadFile(args[1])
+		return string(text), err == nil
 	default:
 		return "", false
 	}

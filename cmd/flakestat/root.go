@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // trimmed is the text of an error without the names of our packages.
 func trimmed(err error) string {
 	text := err.Error()
-	for _, prefix := range []string{"flake: ", "ingest: ", "stats: ", "runner: "} {
+	for _, prefix := range []string{"flake: ", "ingest: ", "runner: ", "stats: "} {
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	return strings.ReplaceAll(text, "\n", "; ")
@@ -70,19 +70,24 @@ func newRoot() *cobra.Command {
 count, and says how often each test fails: with exact bounds, with the number of
 runs behind them and with what they assume. It works offline.
 
-Exit status: 0 all is well, 1 a test fails more often than report --target allows,
-2 wrong usage or input, 3 too few runs to tell, or interrupted.`,
+Exit status: 0 all is well, 1 a test fails more often than report --target, run or
+gate allow, or compare found it worse, 2 wrong usage or input, 3 too few runs to tell, or
+interrupted.`,
 		Example: `  flakestat bound -k 0 -n 6          a test passed 6 times: how flaky can it be?
   flakestat plan --rate .01          how many runs certify 1 %
   flakestat run --certify .01 -- go test -json -count=1 ./cart
   go test -json ./... | flakestat ingest -
-  flakestat report                   the tests of the store, the worst first`,
+  flakestat report                   the tests of the store, the worst first
+  flakestat gate --max-rate 0.01     pass if every test is certified
+  flakestat compare v1.0 v1.1        did tests get better or worse
+  flakestat bisect --good v1.0 --bad HEAD -- ./run-test`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(), newRun(), newShow(), newGate(), newCompare())
+	root.AddCommand(newIngest(), newReport(), newBound(), newPlan(), newMerge(), newFixed(),
+		newRun(), newShow(), newGate(), newCompare(), newBisect())
 	return root
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"os"
 	"testing"
@@ -13,9 +12,7 @@ var update = flag.Bool("update", false, "rewrite expected outputs; read the diff
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"flakestat": func() {
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-		},
+		"flakestat": func() { os.Exit(program()) },
 	})
 }
 

@@ -36,10 +36,11 @@ var mayImport = map[string][]string{
 
 	"ingest": nil,
 	"stats":  {"gonum.org/v1/gonum/..."},
+	"bisect": {"stats"},
 	"flake":  {"ingest", "stats", "modernc.org/sqlite/..."},
 
 	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
-	"cmd/flakestat": {"flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/flakestat": {"bisect", "flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
 	"scenarios": nil,
 
