@@ -224,3 +224,35 @@ func TestMigrationOfCampaigns(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannedCampaign: a report takes n as fixed for one campaign with one run a process,
+// and not for two that add up to it.
+func TestPlannedCampaign(t *testing.T) {
+	const once, twice = "run A|pass A", "run A|pass A|run A|pass A"
+	for name, tt := range map[string]struct {
+		campaigns [][]string
+		planned   bool
+	}{
+		"one":          {[][]string{{once, once, once, once}}, true},
+		"not complete": {[][]string{{once, once}}, false},
+		"two halves":   {[][]string{{once, once}, {once, once}}, false},
+		"repeats":      {[][]string{{twice, twice}}, false},
+	} {
+		s := newStore(t)
+		n := 0
+		for i, runs := range tt.campaigns {
+			r := begin(t, s, fmt.Sprint(i), 4)
+			for number, text := range runs {
+				n++
+				p := process(number+1, events(strings.Split(text, "|")...))
+				p.Time = at(n)
+				if _, err := r.Add(context.Background(), p); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if x := find(t, report(t, s, Config{}), "A"); x.Planned != tt.planned {
+			t.Errorf("%s: planned %v, %d runs", name, x.Planned, x.Runs)
+		}
+	}
+}
