@@ -39,13 +39,14 @@ func process(n int, reports ...string) Process {
 
 // events are those of a Go stream for package x: "run A", "output A text", "pass A", "pause A".
 func events(lines ...string) string {
-	text := `{"Action":"start","Package":"x"}` + "\n"
+	var text strings.Builder
+	text.WriteString(`{"Action":"start","Package":"x"}` + "\n")
 	for _, line := range lines {
 		action, rest, _ := strings.Cut(line, " ")
 		test, output, _ := strings.Cut(rest, " ")
-		text += fmt.Sprintf(`{"Action":%q,"Package":"x","Test":%q,"Output":%q}`+"\n", action, test, output)
+		fmt.Fprintf(&text, `{"Action":%q,"Package":"x","Test":%q,"Output":%q}`+"\n", action, test, output)
 	}
-	return text
+	return text.String()
 }
 
 // fates writes outcomes down: A, -A failed, ?A unfinished, *x as a whole.
