@@ -44,11 +44,7 @@ func events(lines ...string) string {
 	for _, line := range lines {
 		action, rest, _ := strings.Cut(line, " ")
 		test, output, _ := strings.Cut(rest, " ")
-<<<<<<< Updated upstream
 		fmt.Fprintf(&text, `{"Action":%q,"Package":"x","Test":%q,"Output":%q}`+"\n", action, test, output)
-=======
-		text.WriteString(fmt.Sprintf(`{"Action":%q,"Package":"x","Test":%q,"Output":%q}`+"\n", action, test, output))
->>>>>>> Stashed changes
 	}
 	return text.String()
 }
