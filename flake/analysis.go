@@ -40,10 +40,12 @@ type tally struct {
 	last       ingest.Outcome
 	unordered  bool
 	ranAt      int64 // time of the last run
+	campaign   int64 // of the runs, see plan
 	planned    int   // runs; 0: no run yet; -1: not all were planned, or not alike
 	collateral Collateral
 	messages   map[int64]int
 	cells      []cell
+	repeats    repeats
 
 	now inRun
 }
@@ -71,6 +73,8 @@ type analysis struct {
 	touched   []*tally // in the run being read
 	suites    []SuiteFailure
 	warnings  []WarningCount
+	sequence  sequence
+	orders    map[int64]*Order // by test
 }
 
 func newAnalysis(c Config, priorRate float64) *analysis {
@@ -122,6 +126,9 @@ func (a *analysis) load(ctx context.Context, s *Store) (err error) {
 		}
 		a.endRun(i)
 	}
+	if err := a.loadOrders(ctx, s, st, tests); err != nil {
+		return err
+	}
 	if err := loadMessages(ctx, tx, a.messages); err != nil {
 		return err
 	}
@@ -145,6 +152,7 @@ func (a *analysis) tally(id int64, tests map[int64]Identity, marks map[int64]mar
 
 // add counts one attempt of run i.
 func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int64]mark) {
+	a.sequence.note(r)
 	t := a.tally(r.test, tests, marks)
 	from := &a.runs[i]
 	if t == nil {
@@ -218,6 +226,9 @@ func (t *tally) firstAttempt(outcome ingest.Outcome, r record, mayBeRetry bool) 
 			now.maybe.failures++
 		}
 	}
+	if r.ordered {
+		t.repeats.add(now.run, int(r.session), outcome == ingest.Fail)
+	}
 	now.first.runs++
 	now.unordered = now.unordered || !r.ordered
 	if outcome == ingest.Fail {
@@ -257,6 +268,7 @@ func (a *analysis) endRun(i int) {
 		}
 	}
 	a.touched = a.touched[:0]
+	a.sequence.endRun(from)
 }
 
 // endRun adds what the test did in a run to what it did before.
@@ -279,12 +291,7 @@ func (t *tally) endRun(from *run, runs int) {
 	if !now.seen {
 		return
 	}
-	switch {
-	case from.how != Planned || t.planned != 0 && t.planned != from.planned:
-		t.planned = -1
-	default:
-		t.planned = from.planned
-	}
+	t.plan(from)
 	t.asRuns.add(now.first)
 	second := now.first
 	switch {
@@ -300,6 +307,19 @@ func (t *tally) endRun(from *run, runs int) {
 		t.unordered = true // of two runs of one time nobody knows which came first
 	}
 	t.ranAt = from.time
+}
+
+// plan notes what was planned for the test, if that holds for all its runs. One campaign
+// may end early because of how its runs ended, so two together have no fixed n; nor has
+// one whose processes run a test more than once.
+func (t *tally) plan(from *run) {
+	switch {
+	case from.how != Planned, t.planned != 0 && (t.planned != from.planned || t.campaign != from.campaign),
+		from.campaign != 0 && t.now.first.runs > 1:
+		t.planned = -1
+	case t.planned == 0:
+		t.planned, t.campaign = from.planned, from.campaign
+	}
 }
 
 func (c *counts) add(other counts) { c.runs += other.runs; c.failures += other.failures }

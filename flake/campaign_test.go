@@ -13,7 +13,7 @@ func subject(name string) Subject { return Subject{Identity: Identity{Name: name
 // outcomes reads "a -b ?c": a passed, b failed, c did not end.
 func outcomes(text string) []Outcome {
 	var list []Outcome
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name := strings.TrimLeft(word, "-?")
 		list = append(list, Outcome{Subject: subject(name), Failed: word[0] == '-', Unfinished: word[0] == '?'})
 	}

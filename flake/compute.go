@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"exactlyone/ingest"
 	"exactlyone/stats"
 )
 
@@ -27,6 +28,8 @@ func (a *analysis) report() *Report {
 		r.Tests = append(r.Tests, a.test(t, b))
 	}
 	adjust(r.Tests)
+	warnRepeats(r.Tests)
+	a.addPairs(r.Tests)
 	slices.SortStableFunc(r.Tests, func(x, y Test) int {
 		return cmp.Or(cmp.Compare(x.silent(), y.silent()), cmp.Compare(y.Lower, x.Lower), cmp.Compare(y.Rate, x.Rate), cmp.Compare(y.Upper, x.Upper),
 			compareTests(x.Identity, y.Identity))
@@ -70,6 +73,10 @@ func (a *analysis) test(t *tally, b *bounder) Test {
 		x.OnRate = onTarget(x, a.config.Target)
 	}
 	x.Dependence = t.dependence()
+	if !t.unclear && !t.unordered {
+		x.Repeats = t.repeats.result(b)
+	}
+	x.id = t.id
 	x.Before = t.compare()
 	x.Messages = a.masked(t)
 	return x
@@ -122,9 +129,14 @@ func (t *tally) dependence() Dependence {
 	}
 	p := stats.RunsTest(k, n-k, t.streaks)
 	d := Dependence{Tested: true, Streaks: t.streaks, P: p.Doubled}
-	if p.Few < p.Many {
+	switch {
+	case p.Few < p.Many && t.streaks == 2 && t.last == ingest.Fail:
+		d.Warning = fmt.Sprintf("it fails from run %d on, every time: something changed then", n-k+1)
+	case p.Few < p.Many && t.streaks == 2:
+		d.Warning = fmt.Sprintf("it failed in the first %s and never since: something changed then", times(k, "run"))
+	case p.Few < p.Many:
 		d.Warning = "failures come in clusters"
-	} else {
+	default:
 		d.Warning = "failures alternate with passes"
 	}
 	return d
@@ -161,9 +173,17 @@ func adjust(tests []Test) {
 	}
 	for i, x := range stats.Holm(p) {
 		d := &tests[at[i]].Dependence
-		if d.Adjusted = x; x > 0.05 {
+		if d.Adjusted = x; x > falseAlarm {
 			d.Warning = ""
 		}
+	}
+}
+
+// addPairs adds what was found about pairs of tests.
+func (a *analysis) addPairs(list []Test) {
+	together := a.together()
+	for i := range list {
+		list[i].Order, list[i].Together = a.orders[list[i].id], together[list[i].id]
 	}
 }
 

@@ -16,19 +16,19 @@ import (
 var pageText string
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"percent": stats.Percent,
-	"notes":   func(t Test) []string { return notes(&t) },
-	"warning": func(d Dependence) string { return dependent(d) },
-	"rate":    rate,
-	"retries": retries,
-	"times":   times,
-	"tests":   tests,
-	"upTo":    retriesUpTo,
-	"bar":     bar,
-	"ticks":   ticks,
-	"words":   func(s string) string { return strings.ReplaceAll(s, "_", " ") },
-	"hiding":  Suite.hiding,
-	"next":    func(i int) int { return i + 1 },
+	"percent":  stats.Percent,
+	"notes":    func(t Test) []string { return notes(&t) },
+	"warnings": func(t Test) []string { return t.DependenceWarnings() },
+	"rate":     rate,
+	"retries":  retries,
+	"times":    times,
+	"tests":    tests,
+	"upTo":     retriesUpTo,
+	"bar":      bar,
+	"ticks":    ticks,
+	"words":    func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+	"hiding":   Suite.hiding,
+	"next":     func(i int) int { return i + 1 },
 }).Parse(pageText))
 
 // maxRows is how many tests the heat map shows: the ones ranked first.

@@ -33,6 +33,7 @@ type run struct {
 	time                     int64
 	how                      How
 	planned                  int
+	campaign                 int64 // 0: it was not made here
 	unclear                  bool
 	sessions                 []session
 	counts                   bool // the filter takes it
@@ -54,8 +55,8 @@ type record struct {
 // loadRuns reads all runs in order of their time, and among equals of their names and content,
 // so that the order in which stores were merged does not show.
 func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, uid, name, format, run_id, revision, labels, time, gathered, planned, unclear
-		FROM run ORDER BY time, name, uid`)
+	rows, err := tx.QueryContext(ctx, `SELECT id, uid, name, format, run_id, revision, labels, time, gathered, planned, unclear, coalesce(campaign, 0)
+		FROM run LEFT JOIN process ON process.run = id ORDER BY time, name, uid`)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, erro
 	byID := map[int64]int{}
 	for rows.Next() {
 		var r run
-		if err := rows.Scan(&r.id, &r.uid, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear); err != nil {
+		if err := rows.Scan(&r.id, &r.uid, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear, &r.campaign); err != nil {
 			return nil, err
 		}
 		r.counts = f.takes(r)

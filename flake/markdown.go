@@ -54,8 +54,8 @@ func (t *text) markdownDetails(x *Test) {
 	for _, n := range notes(x) {
 		t.printf("- %s\n", escape(n))
 	}
-	if x.Dependence.Warning != "" {
-		t.printf("- **%s**\n", dependent(x.Dependence))
+	for _, w := range x.DependenceWarnings() {
+		t.printf("- **%s**\n", escape(w))
 	}
 	for _, m := range x.Messages[:min(10, len(x.Messages))] {
 		t.printf("- %d× %s\n", m.Count, escape(clip(m.Text, 300)))

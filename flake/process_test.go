@@ -39,13 +39,14 @@ func process(n int, reports ...string) Process {
 
 // events are those of a Go stream for package x: "run A", "output A text", "pass A", "pause A".
 func events(lines ...string) string {
-	text := `{"Action":"start","Package":"x"}` + "\n"
+	var text strings.Builder
+	text.WriteString(`{"Action":"start","Package":"x"}` + "\n")
 	for _, line := range lines {
 		action, rest, _ := strings.Cut(line, " ")
 		test, output, _ := strings.Cut(rest, " ")
-		text += fmt.Sprintf(`{"Action":%q,"Package":"x","Test":%q,"Output":%q}`+"\n", action, test, output)
+		fmt.Fprintf(&text, `{"Action":%q,"Package":"x","Test":%q,"Output":%q}`+"\n", action, test, output)
 	}
-	return text
+	return text.String()
 }
 
 // fates writes outcomes down: A, -A failed, ?A unfinished, *x as a whole.
@@ -221,6 +222,38 @@ func TestMigrationOfCampaigns(t *testing.T) {
 		list, all, err := s.Show(context.Background(), "old", 1)
 		if err != nil || all != 1 || list[0].Run != "old" {
 			t.Errorf("version %d: %+v, %v", version, list, err)
+		}
+	}
+}
+
+// TestPlannedCampaign: a report takes n as fixed for one campaign with one run a process,
+// and not for two that add up to it.
+func TestPlannedCampaign(t *testing.T) {
+	const once, twice = "run A|pass A", "run A|pass A|run A|pass A"
+	for name, tt := range map[string]struct {
+		campaigns [][]string
+		planned   bool
+	}{
+		"one":          {[][]string{{once, once, once, once}}, true},
+		"not complete": {[][]string{{once, once}}, false},
+		"two halves":   {[][]string{{once, once}, {once, once}}, false},
+		"repeats":      {[][]string{{twice, twice}}, false},
+	} {
+		s := newStore(t)
+		n := 0
+		for i, runs := range tt.campaigns {
+			r := begin(t, s, fmt.Sprint(i), 4)
+			for number, text := range runs {
+				n++
+				p := process(number+1, events(strings.Split(text, "|")...))
+				p.Time = at(n)
+				if _, err := r.Add(context.Background(), p); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if x := find(t, report(t, s, Config{}), "A"); x.Planned != tt.planned {
+			t.Errorf("%s: planned %v, %d runs", name, x.Planned, x.Runs)
 		}
 	}
 }

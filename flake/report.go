@@ -105,10 +105,14 @@ type Test struct {
 
 	Dependence Dependence `json:"dependence"`
 	Collateral Collateral `json:"collateral"`
+	Repeats    *Repeats   `json:"repeats,omitempty"`        // within a process, if there are any
+	Order      *Order     `json:"order,omitempty"`          // if it depends on that
+	Together   *Together  `json:"fails_together,omitempty"` // if it does
 	Messages   []Message  `json:"messages,omitempty"`
 	FixedSince string     `json:"fixed_since,omitempty"` // revision from which the count starts
 	Before     *Before    `json:"before,omitempty"`      // the fix, if the test ran then
 
+	id    int64  // in the store
 	cells []cell // by run of the report
 }
 
@@ -120,6 +124,25 @@ type Dependence struct {
 	P        float64 `json:"p,omitempty"`          // runs test, exact, two-sided
 	Adjusted float64 `json:"p_adjusted,omitempty"` // by Holm, over all tests of the report
 	Warning  string  `json:"warning,omitempty"`    // clusters or alternates
+}
+
+// DependenceWarnings say in what way the runs of the test are not independent, and what
+// that does to the bounds.
+func (t *Test) DependenceWarnings() []string {
+	var list []string
+	if t.Repeats != nil && t.Repeats.Warning != "" {
+		list = append(list, t.Repeats.Warning)
+	}
+	if t.Order != nil {
+		list = append(list, t.Order.Warning)
+	}
+	if t.Together != nil {
+		list = append(list, t.Together.Warning)
+	}
+	if t.Dependence.Warning != "" {
+		list = append(list, dependent(t.Dependence))
+	}
+	return list
 }
 
 // Collateral says what else failed in the runs in which the test did. A parent that

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +43,20 @@ func (s *Store) Show(ctx context.Context, name string, most int) (list []Failure
 		return nil, 0, fmt.Errorf("flake: %w", plain(err))
 	}
 	return list, all, nil
+}
+
+// Tests are all tests of the store, in order of their names.
+func (s *Store) Tests(ctx context.Context) ([]Identity, error) {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	byID, err := loadTests(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
+	}
+	return slices.SortedFunc(maps.Values(byID), compareTests), nil
 }
 
 const showColumns = `run.name, coalesce(command, ''), run.revision, run.time, coalesce(ended, ''), coalesce(process.seed, 0), coalesce(output, '')`

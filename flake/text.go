@@ -191,8 +191,8 @@ func (t *text) details(x *Test) {
 	for _, n := range notes(x) {
 		t.printf("  %s\n", n)
 	}
-	if x.Dependence.Warning != "" {
-		t.printf("  %s\n", t.red(dependent(x.Dependence)))
+	for _, w := range x.DependenceWarnings() {
+		t.printf("  %s\n", t.red(printable(w)))
 	}
 	const most = 3
 	for _, m := range x.Messages[:min(most, len(x.Messages))] {

@@ -13,13 +13,15 @@ import (
 )
 
 // TestDocs runs every command of flakestat that README.md and the guides show, in a folder
-// with the reports of testdata/nightly, a quarantine and a git repository. With -update the outputs without a line of dots are
+// with the reports of testdata/nightly, the suite of testdata/planted, a quarantine and a git
+// repository. With -update the outputs without a line of dots are
 // rewritten.
 func TestDocs(t *testing.T) {
 	nightly, err := filepath.Abs("testdata/nightly")
 	if err != nil {
 		t.Fatal(err)
 	}
+	suite := planted(t)
 	history, err := filepath.Abs("testdata/history.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -27,10 +29,13 @@ func TestDocs(t *testing.T) {
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	doctest.Run(t, doctest.Config{
-		Paths:  []string{"../../docs/flakestat.md", "../../docs/ci.md", "../../README.md"},
+		Paths:  []string{"../../docs/flakestat.md", "../../docs/run.md", "../../docs/ci.md", "../../README.md"},
 		Update: *update,
 		Setup: func(t *testing.T, dir string) {
 			if err := os.CopyFS(filepath.Join(dir, "nightly"), os.DirFS(nightly)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(suite, filepath.Join(dir, "suite")); err != nil {
 				t.Fatal(err)
 			}
 			quarantine := "# last day, owner, test\n2026-03-31  @payments  TestPay\n"

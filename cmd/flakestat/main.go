@@ -2,6 +2,9 @@
 //
 //	flakestat bound -k 0 -n 6        what 0 failures in 6 runs say
 //	flakestat plan --rate .01        how many runs certify 1 %
+//	flakestat run --certify .01 -- COMMAND
+//	                                 make them
+//	flakestat show TEST              what it printed when it failed
 //	flakestat ingest report.xml      store what a report counts
 //	flakestat report                 which tests are flaky, and how sure that is
 //	flakestat merge A.db B.db        unite the stores of several runners
@@ -11,7 +14,7 @@
 //	flakestat bisect -- COMMAND      find the commit that changed the rate
 //
 // It exits with 0 if all is well, 1 if a test fails more often than report
-// --target or gate allow, or got worse, 2 for wrong usage or input, and 3 if
+// --target, run or gate allow, or got worse, 2 for wrong usage or input, and 3 if
 // there are too few runs to tell or the command was interrupted.
 package main
 

@@ -70,11 +70,12 @@ func newRoot() *cobra.Command {
 count, and says how often each test fails: with exact bounds, with the number of
 runs behind them and with what they assume. It works offline.
 
-Exit status: 0 all is well, 1 a test fails more often than report --target or gate
-allow, or compare found it worse, 2 wrong usage or input, 3 too few runs to tell, or
+Exit status: 0 all is well, 1 a test fails more often than report --target, run or
+gate allow, or compare found it worse, 2 wrong usage or input, 3 too few runs to tell, or
 interrupted.`,
 		Example: `  flakestat bound -k 0 -n 6          a test passed 6 times: how flaky can it be?
   flakestat plan --rate .01          how many runs certify 1 %
+  flakestat run --certify .01 -- go test -json -count=1 ./cart
   go test -json ./... | flakestat ingest -
   flakestat report                   the tests of the store, the worst first
   flakestat gate --max-rate 0.01     pass if every test is certified

@@ -23,6 +23,7 @@ import (
 func TestKillRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 0))
 	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir) // who is killed leaves the folders of its runs
 	store, logs := filepath.Join(dir, "s.db"), filepath.Join(dir, "log")
 	ended := 0 // runs of killed campaigns that wrote their line
 	for range max(1, *kills/10) {

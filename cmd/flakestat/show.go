@@ -56,6 +56,21 @@ other has it.`, flake.KeptOutputs),
 			return errors.Join(err, e)
 		},
 	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		store, err := openStore(cmd, path)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		tests, err := store.Tests(cmd.Context())
+		if err := errors.Join(err, store.Close()); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, t := range tests {
+			names = append(names, t.String())
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 	storeFlag(cmd, &path)
 	cmd.Flags().IntVar(&last, "last", 3, "how many failing runs to show, the latest first")
 	cmd.Flags().BoolVar(&whole, "whole", false, "show what the whole command printed")
