@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -40,7 +41,10 @@ func (c *coroutines) Ask(_ context.Context, op interleave.Op) (any, error) {
 
 // ask is Ask without a context.
 func (e *Env) ask(op interleave.Op) any {
-	outcome, _ := e.asker.Ask(context.Background(), op)
+	outcome, err := e.asker.Ask(context.Background(), op)
+	if err != nil {
+		runtime.Goexit() // the process is dead, and nothing can be returned
+	}
 	return outcome
 }
 

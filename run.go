@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"exactlyone/interleave"
 )
@@ -48,6 +49,11 @@ type Options struct {
 	// Checkpoint is where the search is kept so that it can go on after it was
 	// stopped, nil for nowhere.
 	Checkpoint *Checkpoint
+
+	// Test is a test in which the check runs: what code in a bubble draws from
+	// crypto/rand is then the same in each run, unless the test is parallel. It
+	// may be nil; Check needs none.
+	Test testing.TB
 }
 
 // Progress is how far a search has got.
@@ -103,6 +109,7 @@ func Run(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) 
 }
 
 func runHere(ctx context.Context, sys System, b Bounds, o Options) (*Result, error) {
+	sys.seed(o.Test)
 	named := b.named()
 	b, err := b.withDefaults()
 	if err != nil {

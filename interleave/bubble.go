@@ -45,6 +45,7 @@ type Bubble struct {
 
 	mu       sync.Mutex
 	dead     bool
+	refused  int // how often it was asked for something since
 	waiting  []*waiter
 	tasks    []*bubbleTask
 	current  int                  // the task that the last order was for, -1 if for none
@@ -57,6 +58,7 @@ type Bubble struct {
 // waiter is a goroutine that waits for the outcome of what it asked for.
 type waiter struct {
 	op        Op
+	ctx       context.Context
 	in        chan any
 	goroutine uint64
 	site      string // where the goroutine was started, "" for a task's own
@@ -195,21 +197,56 @@ func (t *bubbleTask) run(ctx context.Context, f func(ctx context.Context) fmt.St
 	returned = true
 }
 
-// Cancel ends the context of a task.
-func (b *Bubble) Cancel(task int) { b.do(task, b.tasks[task].cancel) }
+// Cancel ends the context of a task. Those of its goroutines that wait are told
+// first, and then all that watch the context: else which of them gets to, say, roll
+// a transaction back would be left to chance.
+func (b *Bubble) Cancel(task int) {
+	b.expire(task, context.Canceled, func(w *waiter) bool {
+		of, ok := w.ctx.Value(taskKey{}).(int)
+		return ok && of == task && w.ctx.Done() != nil
+	})
+	b.do(task, b.tasks[task].cancel)
+}
+
+// expired is what a goroutine is given whose context is about to end.
+type expired struct{ err error }
+
+// expire tells goroutines that wait that their context has ended, and says whether
+// there were any.
+func (b *Bubble) expire(task int, err error, which func(*waiter) bool) bool {
+	var told []*waiter
+	b.mu.Lock()
+	for _, w := range b.waiting {
+		if which(w) {
+			told = append(told, w)
+		}
+	}
+	b.mu.Unlock()
+	if len(told) == 0 {
+		return false
+	}
+	b.do(task, func() {
+		for _, w := range told {
+			b.drop(w)
+			w.in <- expired{err}
+		}
+	})
+	return true
+}
 
 // Ask parks the calling goroutine until op was carried out and returns the
-// outcome, or until ctx is done and returns its error. In a bubble that was
-// killed it ends the goroutine.
+// outcome, or until ctx is done and returns its error. In a bubble that was killed
+// it returns ErrKilled, so that code unwinds as it does after any error, and what
+// it locked is unlocked; code that goes on asking is ended.
 func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
-	w := &waiter{op: op, in: make(chan any, 1), task: -1}
+	w := &waiter{op: op, ctx: ctx, in: make(chan any, 1), task: -1}
 	if task, ok := ctx.Value(taskKey{}).(int); ok {
 		w.task = task
 	}
 	b.mu.Lock()
 	if b.dead {
 		b.mu.Unlock()
-		runtime.Goexit()
+		return nil, b.refuse()
 	}
 	b.waiting = append(b.waiting, w)
 	b.mu.Unlock()
@@ -219,19 +256,35 @@ func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
 		case out := <-w.in:
 			switch out := out.(type) {
 			case killed:
-				runtime.Goexit()
+				return nil, b.refuse()
+			case expired:
+				return nil, out.err
 			case identify:
 				b.identify(w)
 			default:
 				return out, nil
 			}
 		case <-ctx.Done():
-			if b.drop(w); b.dead {
-				runtime.Goexit()
-			}
+			b.drop(w)
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// ErrKilled is what a process is told that is dead.
+var ErrKilled = errors.New("the process was killed")
+
+// refuse counts what a dead process asks for; one that asks too often has the
+// goroutine ended that does.
+func (b *Bubble) refuse() error {
+	b.mu.Lock()
+	b.refused++
+	over := b.refused > swallowLimit
+	b.mu.Unlock()
+	if over {
+		runtime.Goexit()
+	}
+	return ErrKilled
 }
 
 // identify is what a goroutine that waits is given to say which it is. That takes
@@ -272,9 +325,35 @@ func (b *Bubble) drop(w *waiter) {
 }
 
 // Advance moves time on; timers that are due fire. It does nothing if it is that
-// time already.
+// time already. Those who wait are told that their deadline has come before others
+// are; see [Bubble.Cancel].
 func (b *Bubble) Advance(to time.Time) {
+	for {
+		first, found := b.firstDeadline()
+		if !found || first.After(to) {
+			break
+		}
+		b.do(-1, func() { time.Sleep(time.Until(first.Add(-1))) })
+		if !b.expire(-1, context.DeadlineExceeded, func(w *waiter) bool {
+			d, ok := w.ctx.Deadline()
+			return ok && !d.After(first)
+		}) {
+			break
+		}
+	}
 	b.do(-1, func() { time.Sleep(time.Until(to)) })
+}
+
+// firstDeadline is when the first context ends with which somebody waits.
+func (b *Bubble) firstDeadline() (first time.Time, found bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.waiting {
+		if d, ok := w.ctx.Deadline(); ok && (!found || d.Before(first)) {
+			first, found = d, true
+		}
+	}
+	return first, found
 }
 
 // Wake lets time move until something is asked for or a task ends, and returns
@@ -298,13 +377,24 @@ func (b *Bubble) Wake(limit time.Duration) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Kill ends all goroutines that wait for an outcome, now or later; deferred
-// functions run, and so does atEnd, in the bubble. It says whether goroutines are
+// lastMoments is how long goroutines of a dead process may go on sleeping.
+const lastMoments = 10 * time.Second
+
+// Kill refuses goroutines what they wait for, and all that they ask for later, and
+// ends their contexts; atEnd runs in the bubble. It says whether goroutines are
 // left, which stand where they stood for ever.
 func (b *Bubble) Kill(atEnd func()) (left bool) {
 	if b.lost {
 		return true
 	}
+	defer func() {
+		if r := recover(); r != nil {
+			if err, ok := r.(error); !ok || !errors.Is(err, ErrContended) {
+				panic(r)
+			}
+			left = true
+		}
+	}()
 	b.do(-1, func() {
 		b.mu.Lock()
 		b.dead = true
@@ -321,10 +411,12 @@ func (b *Bubble) Kill(atEnd func()) (left bool) {
 		}
 		go atEnd()
 	})
-	b.lost = true
 	if b.polls && len(b.Waiting()) > 0 {
+		b.lost = true
 		return true // synctest would wait for them for ever
 	}
+	b.do(-1, func() { time.Sleep(lastMoments) })
+	b.lost = true
 	close(b.orders)
 	return <-b.ended != nil
 }

@@ -171,7 +171,7 @@ func (c *conn) opFor(sql *statement, args []arg, query bool) op {
 // remembers.
 func (c *conn) perform(ctx context.Context, o op) (*answer, error) {
 	r := c.do(ctx, o)
-	if r.Err != nil && ctx.Err() != nil {
+	if errors.Is(r.Err, context.Canceled) || errors.Is(r.Err, context.DeadlineExceeded) {
 		return nil, r.Err // it was never carried out
 	}
 	if r.Err != nil {

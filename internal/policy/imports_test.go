@@ -44,7 +44,8 @@ var mayImport = map[string][]string{
 	"cmd/explore":   {"exactlyone", "herd", "retry", "simsql", "simhttp", "simpg", "sqlitestore", "rapidsource", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/flakestat": {"bisect", "flake", "ingest", "stats", "internal/...", "github.com/spf13/cobra", "golang.org/x/term"},
 
-	"scenarios": nil,
+	"scenarios":         nil,
+	"scenarios/sqlhttp": nil,
 
 	"internal/doctest":   {"github.com/google/go-cmp/cmp"},
 	"internal/policy":    nil,
