@@ -3,6 +3,7 @@ package exactlyone
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"runtime"
 	"sync"
@@ -22,7 +23,7 @@ type Env struct {
 	started bool // Start has returned
 
 	mu  sync.Mutex
-	dbs []*sql.DB
+	dbs map[int]opened // by store
 }
 
 // asker parks the caller until an op was carried out and returns the outcome, or
@@ -58,24 +59,36 @@ func (e *Env) Store(name string) model.Store {
 	panic(fmt.Sprintf("exactlyone: the system declares no store %q", name))
 }
 
-// DB is the database of that name, as database/sql opens it. It panics if the
-// system declares none, or one that has no driver. A connector with a method
-// MaxOpenConns() int says how many connections there may be at once, 0 for any
-// number.
+// opened is a database and what opens its connections.
+type opened struct {
+	db        *sql.DB
+	connector sqldriver.Connector
+}
+
+// DB is the database of that name, as database/sql opens it: one pool for each
+// process, however often it is asked for. It panics if the system declares none, or
+// one that has no driver. A connector with a method MaxOpenConns() int says how many
+// connections there may be at once, 0 for any number.
 func (e *Env) DB(name string) *sql.DB {
 	s := e.Store(name).(portStore)
 	connector := e.stores[s.store].Connector
 	if connector == nil {
 		panic(fmt.Sprintf("exactlyone: store %q has no driver for database/sql", name))
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if o, ok := e.dbs[s.store]; ok {
+		return o.db
+	}
 	c := connector(s.ask)
 	db := sql.OpenDB(c)
 	if few, ok := c.(interface{ MaxOpenConns() int }); ok {
 		db.SetMaxOpenConns(few.MaxOpenConns())
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.dbs = append(e.dbs, db)
+	if e.dbs == nil {
+		e.dbs = map[int]opened{}
+	}
+	e.dbs[s.store] = opened{db, c}
 	return db
 }
 
@@ -83,8 +96,8 @@ func (e *Env) DB(name string) *sql.DB {
 func (e *Env) closeAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, db := range e.dbs {
-		_ = db.Close()
+	for _, o := range e.dbs {
+		_ = o.db.Close()
 	}
 }
 

@@ -55,11 +55,11 @@ type given struct {
 
 // hostedTask is what is known of a request.
 type hostedTask struct {
-	picked      int         // which of its goroutines goes on, -1 if that is open
-	connections map[int]int // numbers of database connections → in order of their first use
-	seed        token       // of its random numbers
-	drawn       int         // how often it was given anything
-	over        bool        // its handler has returned and nothing is left of it
+	picked      int                // which of its goroutines goes on, -1 if that is open
+	connections map[connection]int // those in use, and their numbers
+	seed        token              // of its random numbers
+	drawn       int                // how often it was given anything
+	over        bool               // its handler has returned and nothing is left of it
 }
 
 // contended says whether code of any system in this process has been seen to wait
@@ -165,7 +165,7 @@ func (h *hosted) give(g given) {
 	i := g.task / 2
 	h.history = sha256.Sum256(fmt.Appendf(h.history[:], "%d %T %s", g.task, g.event, g.event))
 	for len(h.tasks) <= i {
-		h.tasks = append(h.tasks, hostedTask{picked: -1, connections: map[int]int{}})
+		h.tasks = append(h.tasks, hostedTask{picked: -1})
 	}
 	t := &h.tasks[i]
 	switch event := g.event.(type) {
@@ -228,9 +228,7 @@ func (h *hosted) parked() []interleave.Parked {
 // stands is what the goroutines of a request ask for.
 func (h *hosted) stands(i int, asks []interleave.Op) interleave.Parked {
 	t := &h.tasks[i]
-	for n, op := range asks {
-		asks[n] = t.numbered(op)
-	}
+	h.number(t, asks)
 	switch {
 	case len(asks) == 1:
 		return interleave.Parked{Op: asks[0]}
@@ -248,20 +246,43 @@ func (h *hosted) stands(i int, asks []interleave.Op) interleave.Parked {
 	return interleave.Parked{Op: waitOp{"another goroutine: " + strings.Join(h.bubble.Stacks(i), "; ")}, Blocked: true}
 }
 
-// numbered is an op with its database connection numbered in the order in which
-// the request came to use them: which of a pool's it gets depends on others.
-func (t *hostedTask) numbered(op interleave.Op) interleave.Op {
-	s, _ := op.(storeOp)
-	c, ok := s.op.(Connected)
-	if !ok {
-		return op
+// connection is one of a pool's.
+type connection struct{ store, number int }
+
+// number numbers the connections on which a request asks for something.
+func (h *hosted) number(t *hostedTask, asks []interleave.Op) {
+	used := map[connection]int{}
+	for c, n := range t.connections {
+		if i, ok := h.env.dbs[c.store].connector.(Idler); ok && !i.Idle(c.number) {
+			used[c] = n
+		}
 	}
-	n, known := t.connections[c.Connection()]
-	if !known {
-		n = len(t.connections) + 1
-		t.connections[c.Connection()] = n
+	for i, op := range asks {
+		s, _ := op.(storeOp)
+		on, ok := s.op.(Connected)
+		if !ok {
+			continue
+		}
+		c := connection{s.store, on.Connection()}
+		if used[c] == 0 {
+			used[c] = unused(used, s.store)
+		}
+		asks[i] = storeOp{s.store, on.On(used[c])}
 	}
-	return storeOp{s.store, c.On(n)}
+	t.connections = used
+}
+
+// unused is the smallest number that no connection to a store has.
+func unused(used map[connection]int, store int) int {
+	for n := 1; ; n++ {
+		free := true
+		for c, m := range used {
+			free = free && (c.store != store || m != n)
+		}
+		if free {
+			return n
+		}
+	}
 }
 
 // wakes is when the goroutines of a request that waits, but asks for nothing, go

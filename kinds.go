@@ -26,13 +26,17 @@ type Kinded interface {
 	ReadsOnly() bool // it changes nothing that is stored
 }
 
-// Connected is an op of a custom [Backend] on one of several connections.
-// Connections of one request are numbered anew, in the order in which it first
-// uses them.
+// Connected is an op of a custom [Backend] on one of several connections. Which of
+// a pool's a request is given depends on others, so they are numbered anew for each
+// request: with the smallest number that is not in use.
 type Connected interface {
 	Connection() int
 	On(connection int) interleave.Op
 }
+
+// Idler is a connector that says which of its connections are not in use: no
+// transaction is open on them, and no result.
+type Idler interface{ Idle(connection int) bool }
 
 // Immediate is an op of a custom [Backend] that is carried out as soon as it is
 // asked for, and is no step: nothing that others do could come before it.

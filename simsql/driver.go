@@ -76,6 +76,16 @@ type connector struct {
 	mu     sync.Mutex
 	opened int
 	living int
+	conns  map[int]*conn
+}
+
+// Idle says whether neither a transaction nor a result is open on a connection; see
+// [exactlyone.Idler].
+func (c *connector) Idle(connection int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	on := c.conns[connection]
+	return on == nil || !on.within && len(on.open) == 0
 }
 
 // MaxOpenConns is how many connections a pool may open: one to a database in
@@ -108,7 +118,12 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	c.opened++
 	c.living++
-	return &conn{connector: c, number: c.opened, keys: c.keys, timeout: c.timeout}, nil
+	if c.conns == nil {
+		c.conns = map[int]*conn{}
+	}
+	opened := &conn{connector: c, number: c.opened, keys: c.keys, timeout: c.timeout}
+	c.conns[c.opened] = opened
+	return opened, nil
 }
 
 // conn is a connection: [driver.Conn] and what modernc.org/sqlite implements
