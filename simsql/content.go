@@ -64,12 +64,14 @@ func newContent(b *backend, s *schema, tables []*table, version string) *content
 	if c.text == "" {
 		c.text = "empty"
 	}
-	sum := sha256.Sum256([]byte(c.text))
+	sum := sha256.Sum256([]byte(c.String()))
 	c.id = hex.EncodeToString(sum[:12])
 	return c
 }
 
-func (c *content) String() string     { return c.text }
+// String names the store as well: contents of two stores are not the same, whatever
+// they hold.
+func (c *content) String() string     { return c.store.name + ": " + c.text }
 func (c *content) Times() []time.Time { return c.times }
 
 // Since says how it differs from an earlier content, row by row.

@@ -189,7 +189,8 @@ func holds(t *testing.T, sys exactlyone.System, schema string) {
 	if testing.Short() {
 		return // many searches
 	}
-	all := []exactlyone.Bounds{{Jumps: 1}}
+	together := exactlyone.Bounds{Jumps: 1}
+	all := []exactlyone.Bounds{together}
 	for _, l := range new(exactlyone.Bounds).Limits() {
 		if l.Least == 0 && l.Default == 0 && (l.Name != "calls" || len(sys.Services) > 0) {
 			all = append(all, alone(t, 2, 2, l.Name))
@@ -197,14 +198,15 @@ func holds(t *testing.T, sys exactlyone.System, schema string) {
 	}
 	for _, sys := range []exactlyone.System{sys, withLog(sys, schema)} {
 		for _, b := range all {
+			if b == together && strings.HasSuffix(sys.Name, " wal") {
+				b.Jumps = exactlyone.None // it has been searched with, and takes long
+			}
 			r, err := exactlyone.Run(t.Context(), sys, b, exactlyone.Options{Test: t})
 			switch {
 			case err != nil:
 				t.Errorf("%s: %v: %v", sys.Name, b, err)
 			case r.Verdict == exactlyone.Violated, r.Verdict == exactlyone.Inconclusive, r.Verdict == exactlyone.Vacuous && len(r.NotApplicable) == 0:
 				t.Errorf("%s: %v: %s", sys.Name, r.Bounds, text(r))
-			default:
-				t.Logf("%s: %v: %s, %d states", sys.Name, r.Bounds, r.Verdict, r.States)
 			}
 		}
 	}
