@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,11 +60,11 @@ func (r *record) query(db runner, query string, args ...any) {
 			into[i] = &values[i]
 		}
 		err := rows.Scan(into...)
-		line := ""
+		var line strings.Builder
 		for _, v := range values {
-			line += fmt.Sprintf(" %T %v", v, v)
+			line.WriteString(fmt.Sprintf(" %T %v", v, v))
 		}
-		r.add(" %s %v", line, err)
+		r.add(" %s %v", line.String(), err)
 		types, _ := rows.ColumnTypes()
 		for _, c := range types {
 			r.add("    %v", c.ScanType())

@@ -24,7 +24,8 @@ type op struct {
 }
 
 func (o op) String() string {
-	s := fmt.Sprintf("conn %d: %s", o.conn, o.command)
+	var s strings.Builder
+	s.WriteString(fmt.Sprintf("conn %d: %s", o.conn, o.command))
 	for _, f := range []struct {
 		on   bool
 		text string
@@ -35,13 +36,13 @@ func (o op) String() string {
 		{o.rows > 0, fmt.Sprintf("%d open results", o.rows)},
 	} {
 		if f.on {
-			s += ", " + f.text
+			s.WriteString(", " + f.text)
 		}
 	}
 	if o.patient {
-		s += ", waits"
+		s.WriteString(", waits")
 	}
-	return s
+	return s.String()
 }
 
 // Brief is the statement on one line.

@@ -117,27 +117,28 @@ func (l *log) since(earlier *log) (all []*log, ok bool) {
 func (c *connState) idle() bool { return !c.open && c.rows == 0 }
 
 func (c *connState) String() string {
-	s := fmt.Sprintf("conn %d", c.number)
+	var s strings.Builder
+	s.WriteString(fmt.Sprintf("conn %d", c.number))
 	if c.open {
-		s += " in a transaction"
+		s.WriteString(" in a transaction")
 	}
 	if c.lock != unlocked {
-		s += ", " + lockNames[c.lock]
+		s.WriteString(", " + lockNames[c.lock])
 	}
 	if c.rows > 0 {
-		s += fmt.Sprintf(", %d open results", c.rows)
+		s.WriteString(fmt.Sprintf(", %d open results", c.rows))
 	}
 	if c.base != nil {
-		s += ", on " + c.base.id
+		s.WriteString(", on " + c.base.id)
 	}
 	if c.log != nil {
-		s += ", log " + c.log.id
+		s.WriteString(", log " + c.log.id)
 		all, _ := c.log.since(nil)
 		for _, e := range all {
-			s += "; " + e.do.String()
+			s.WriteString("; " + e.do.String())
 		}
 	}
-	return s
+	return s.String()
 }
 
 // conn is the state of a connection, that of a fresh one if it holds nothing.
