@@ -101,6 +101,11 @@ func (r *run) random() (*Result, error) {
 	return res, nil
 }
 
+// fixed says whether the number of executions was fixed before the first was drawn.
+func (r *run) fixed() bool {
+	return r.o.Executions != None && (r.merged == nil || r.merged.unended() == "")
+}
+
 // fallOver draws executions after an exhaustive search ran out of memory.
 func (r *run) fallOver(res *Result) error {
 	err := r.sample(res, searches["random"], nil)
@@ -161,7 +166,7 @@ func (r *run) sample(res *Result, strategies []interleave.Strategy, from starter
 	out.Unseen = float64(report.Once) / float64(max(1, report.Executions))
 	for _, d := range report.Drawn {
 		share := Drawn{Strategy: d.Strategy.Name(), Executions: d.Executions, Failed: d.Failed}
-		if report.Stop == interleave.Complete && d.Executions > 0 {
+		if report.Stop == interleave.Complete && d.Executions > 0 && r.fixed() {
 			share.Bound = stats.Upper(0, d.Executions, boundAlpha)
 		}
 		out.Strategies = append(out.Strategies, share)
@@ -178,7 +183,7 @@ func (r *run) tellDrawn(res *Result, broken uint32, path []interleave.Action) er
 	res.Verdict = Violated
 	res.Exercised, res.NotApplicable = r.tally(false)
 	shrunk, minimal := interleave.Shrink(r.ctx, r.shrinkWorld(), path, broken)
-	return r.tellPath(res, shrunk, &Trace{Minimal: minimal, Shrunk: !minimal})
+	return r.tellPath(res, shrunk, &Trace{Minimal: minimal, Milder: minimal, Shrunk: !minimal})
 }
 
 // shrinkWorld takes for one what a search for the least story may.

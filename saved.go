@@ -164,11 +164,14 @@ func (s *saved) write(path string) error {
 // ReadSaved reads a file that keeps a search. What is wrong with the file wraps
 // [ErrUsage].
 func ReadSaved(path string) (*Saved, error) {
+	bad := func(what string) (*Saved, error) { return nil, fmt.Errorf("%w: %s: %s", ErrUsage, path, what) }
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return bad("a regular file was expected")
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	bad := func(what string) (*Saved, error) { return nil, fmt.Errorf("%w: %s: %s", ErrUsage, path, what) }
 	first, _, _ := bytes.Cut(data[:min(len(data), 100)], []byte("\n"))
 	switch {
 	case !bytes.HasPrefix(data, []byte("exactlyone search ")):

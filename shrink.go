@@ -39,9 +39,12 @@ func shrinkHere(ctx context.Context, sys System, t *Trace) (*Trace, error) {
 	if p.broken == 0 {
 		return nil, fmt.Errorf("%w: the story of %s ends well now: there is nothing to shrink", ErrDiverged, t.System)
 	}
+	if property := p.w.props[p.broken-1].Name; t.Property != property {
+		return nil, fmt.Errorf("%w: the trace breaks %q, and now it breaks %q", ErrDiverged, t.Property, property)
+	}
 	path, minimal := interleave.Shrink(ctx, r.shrinkWorld(), p.path, p.broken)
 	frame := *t
-	frame.Minimal, frame.Shrunk = minimal, !minimal
+	frame.Minimal, frame.Milder, frame.Shrunk = minimal, minimal, !minimal
 	var res Result
 	if err := r.tellPath(&res, path, &frame); err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ func (r *Result) writeFacts(b *strings.Builder) {
 		row("", "the search stopped at the first violation: other stories may exist")
 	}
 	if r.Checked > 0 {
-		row("for real", "%d of these executions were run again from start to end, with the same outcome at every step", r.Checked)
+		row("for real", "%d executions that begin as some of these were run from start to end, with the same outcome at every step", r.Checked)
 	}
 	for i, name := range slices.Sorted(maps.Keys(r.Exercised)) {
 		row([]string{"exercised", ""}[min(i, 1)], "%s: %s", name, thousands(r.Exercised[name]))
@@ -170,7 +170,9 @@ func (t *Trace) size() string {
 	switch {
 	case t.Minimal:
 		kind = "The smallest story"
-		size += "; minimal, in this order"
+		if size += "; minimal, in this order"; t.Milder && t.Faults > 0 {
+			size += ", of the mildest faults"
+		}
 	case t.Shrunk:
 		size += "; shrunk, a smaller one may exist"
 	}

@@ -25,6 +25,7 @@ type Trace struct {
 	Property string   `json:"property"`         // the property broken, "" if none is
 	Message  string   `json:"message"`          // how
 	Minimal  bool     `json:"minimal"`          // no story has fewer faults, switches, steps, in that order
+	Milder   bool     `json:"milder,omitempty"` // minimal: with as many faults, those of less severity come before fewer switches
 	Shrunk   bool     `json:"shrunk,omitempty"` // made smaller, but a smaller one may exist
 	Faults   int      `json:"faults"`
 	Switches int      `json:"switches"`
@@ -60,15 +61,21 @@ func (t *Trace) WriteFile(path string) error {
 	})
 }
 
+// maxTrace is how long a trace may be, in bytes.
+const maxTrace = 64 << 20
+
 // ReadTrace reads a trace from JSON; name is for error messages. Errors wrap
 // [ErrUsage].
 func ReadTrace(r io.Reader, name string) (*Trace, error) {
 	bad := func(format string, args ...any) (*Trace, error) {
 		return nil, fmt.Errorf("%w: %s: %s", ErrUsage, name, fmt.Sprintf(format, args...))
 	}
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(io.LimitReader(r, maxTrace+1))
 	if err != nil {
 		return bad("%v", err)
+	}
+	if len(data) > maxTrace {
+		return bad("a trace of at most %d MiB was expected", maxTrace>>20)
 	}
 	var t Trace
 	if err := json.Unmarshal(data, &t); err != nil {

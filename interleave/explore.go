@@ -205,6 +205,12 @@ func (s *search) newQueue() *queue { return &queue{width: s.width} }
 
 func (s *search) finish() {
 	s.report.States = s.states
+	if from := s.cfg.From; from != nil { // it did not get as far as it was before
+		s.counted()
+		s.report.States, s.report.Faults, s.report.Depth = from.States, from.Faults, from.Depth
+		s.report.Queue = from.States // at most: it is not known again which were continued
+		return
+	}
 	s.round(s.report.Stop)
 	if s.report.Stop != Complete {
 		s.report.Queue = s.cur.n - s.at + s.next.n

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ standard input.`,
 }
 
 func replay(cmd *cobra.Command, path string, until int, format string) error {
-	t, err := readTrace(cmd.InOrStdin(), path)
+	t, err := readTrace(cmd.Context(), cmd.InOrStdin(), path)
 	if err != nil {
 		return err
 	}
@@ -92,9 +93,12 @@ func replay(cmd *cobra.Command, path string, until int, format string) error {
 	return nil
 }
 
-func readTrace(stdin io.Reader, path string) (*exactlyone.Trace, error) {
+func readTrace(ctx context.Context, stdin io.Reader, path string) (*exactlyone.Trace, error) {
 	if path == "-" {
-		return exactlyone.ReadTrace(stdin, "standard input")
+		return exactlyone.ReadTrace(untilDone{ctx, stdin}, "standard input")
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: a regular file was expected", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,6 +106,31 @@ func readTrace(stdin io.Reader, path string) (*exactlyone.Trace, error) {
 	}
 	defer func() { _ = f.Close() }()
 	return exactlyone.ReadTrace(f, path)
+}
+
+// untilDone reads until its context is done: a read from a terminal or a pipe may
+// wait for ever.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	type read struct {
+		n   int
+		err error
+	}
+	done := make(chan read, 1)
+	go func() {
+		n, err := u.r.Read(p)
+		done <- read{n, err}
+	}()
+	select {
+	case got := <-done:
+		return got.n, got.err
+	case <-u.ctx.Done():
+		return 0, u.ctx.Err()
+	}
 }
 
 func snapshotIf(wanted bool, s *exactlyone.Snapshot) *exactlyone.Snapshot {

@@ -29,7 +29,7 @@ be - for standard input.`,
 }
 
 func shrink(cmd *cobra.Command, path, out string) error {
-	t, err := readTrace(cmd.InOrStdin(), path)
+	t, err := readTrace(cmd.Context(), cmd.InOrStdin(), path)
 	if err != nil {
 		return err
 	}
