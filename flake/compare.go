@@ -46,6 +46,9 @@ type ComparedSide struct {
 	Name    string   `json:"name"`
 	Reports int      `json:"reports"`
 	Only    []string `json:"only"` // tests that ran on this side alone
+	// Whole is the reports in which a suite failed in a way that no failing test
+	// explains. A test that is missing from some counts as unfinished there.
+	Whole int `json:"suite_failures,omitempty"`
 }
 
 // ComparedTest compares one test. P values are one-sided; the adjusted ones are corrected

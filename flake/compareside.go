@@ -60,6 +60,14 @@ func (s Side) read(ctx context.Context, without []string, seen map[string]bool, 
 		c.readings[1].add(t.asRetries)
 		c.unfinished += t.unfinished
 	}
+	for _, r := range an.runs {
+		if r.suiteFailed {
+			to.Whole++
+		}
+	}
+	for _, c := range list { // a run that the suite ended before the test was told of
+		c.unfinished += max(0, min(to.Whole, to.Reports-c.readings[0].runs-c.unfinished))
+	}
 	slices.SortFunc(list, func(x, y *comparand) int { return compareTests(x.test, y.test) })
 	out := make([]comparand, len(list))
 	for i, c := range list {

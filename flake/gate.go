@@ -3,7 +3,9 @@ package flake
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"exactlyone/stats"
@@ -142,6 +144,7 @@ func (s *Store) Gate(ctx context.Context, c GateConfig) (*Gate, error) {
 		}
 		g.Tests = append(g.Tests, x)
 	}
+	g.wholes(r)
 	g.decide()
 	g.Assumes = g.assumes(c.Filter.chooses())
 	return g, nil
@@ -178,6 +181,31 @@ func (g *Gate) test(t Test, chosen bool) (GateTest, error) {
 		x.MoreRuns = max(x.MoreRuns, need-r.Runs-t.Unfinished)
 	}
 	return x, nil
+}
+
+// wholes gates the suites that failed in a way that no failing test explains, such as a
+// crash: their tests may have passed in all other runs.
+func (g *Gate) wholes(r *Report) {
+	failed := map[string]int{}
+	for _, f := range r.SuiteFailure {
+		failed[f.Suite] += f.Runs
+	}
+	a, b := stats.Prior(g.PriorRate)
+	for _, suite := range slices.Sorted(maps.Keys(failed)) {
+		n := len(r.Runs)
+		k := min(failed[suite], n)
+		_, upper := stats.Sequence(a, b, k, n, stats.TailOf(g.Confidence))
+		x := GateTest{
+			Identity: Identity{Suite: suite}, Display: strings.TrimSpace(suite + " (as a whole)"), Verdict: Undecided,
+			Runs: n, Failures: k, Upper: upper, UpperShown: stats.PercentUp(upper), P: stats.SequenceAbove(a, b, k, n, g.MaxRate),
+		}
+		if within(upper, g.MaxRate) {
+			x.Verdict = Certified
+		} else if need, err := stats.SequenceRuns(a, b, k, g.MaxRate, stats.TailOf(g.Confidence)); err == nil {
+			x.MoreRuns = max(0, need-n)
+		}
+		g.Tests = append(g.Tests, x)
+	}
 }
 
 // decide draws the verdict from all tests.

@@ -95,6 +95,9 @@ func (f *bisectFlags) bisect(cmd *cobra.Command, args []string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if err := forgetRepository(); err != nil {
+		return err
+	}
 	repo, err := openRepository(cmd.Context())
 	if err != nil {
 		return err
@@ -257,6 +260,10 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 	switch {
 	case err != nil, r.How == runner.Exited && r.Code >= 125 && r.Code <= 127:
 		return s.cannot(x, c, "it cannot be run: "+ended(r, err), output)
+	case doesNotBuild(output.Text()):
+		return s.cannot(x, c, "it does not build", output)
+	case r.OK() && ranNoTest(output.Text()):
+		return s.cannot(x, c, "no test ran", output)
 	case r.OK():
 		if text := output.Text(); strings.Contains(text, "\t(cached)") || strings.Contains(text, `\t(cached)`) {
 			return x, errors.New("go test took the result from its cache, which is no run: add -count=1")
@@ -266,6 +273,30 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 		x.Outcome = outcomeFail
 	}
 	return x, nil
+}
+
+// doesNotBuild says whether go test has written that a package does not build.
+func doesNotBuild(text string) bool {
+	for _, sign := range []string{`"Action":"build-fail"`, "[build failed]", "[setup failed]"} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// ranNoTest says whether go test has written that it found no test to run.
+func ranNoTest(text string) bool {
+	none := strings.Contains(text, "[no tests to run]") || strings.Contains(text, "[no test files]")
+	if strings.Contains(text, `{"Time":`) && strings.Contains(text, `"Action":`) {
+		return none && !strings.Contains(text, `"Test":`)
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, "ok ") && !strings.Contains(line, "[no tests to run]") || strings.HasPrefix(line, "---") {
+			return false
+		}
+	}
+	return none
 }
 
 // ended says how a run ended.
