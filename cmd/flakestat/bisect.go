@@ -248,13 +248,15 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 		}
 		if s.flags.build != "" {
 			build := command
-			build.Args = []string{"sh", "-c", s.flags.build}
+			build.Args, build.Timeout = []string{"sh", "-c", s.flags.build}, s.flags.timeout
 			if r, err := runner.Run(ctx, build); err != nil || !r.OK() {
 				return s.cannot(x, c, "it does not build: "+ended(r, err), output)
 			}
 		}
 		s.at = c
 	}
+	output = runner.NewKept(keptOutput) // what the build says is no run of a test
+	command.Stdout, command.Stderr = output, output
 	command.Args, command.Timeout = s.state.Command, s.flags.timeout
 	r, err := runner.Run(ctx, command)
 	switch {

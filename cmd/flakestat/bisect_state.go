@@ -39,6 +39,9 @@ const (
 )
 
 func readState(path string) (s bisectState, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return s, fmt.Errorf("--state %s: a regular file was expected", path)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return s, err
