@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
@@ -203,10 +204,29 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return exit(exitUnknown)
 }
 
+// alone keeps out other tries to certify the same revision while one is under way: each
+// would take itself for the first, whose plan was fixed before anybody looked.
+func (f *runFlags) alone(revision string) (unlock func(), err error) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", revision, f.labels))
+	unlock, err = lock(fmt.Sprintf("%s.certify-%x.lock", f.store, sum[:4]))
+	if err != nil {
+		return nil, fmt.Errorf("--certify: another try to certify this revision in %s is under way, or its lock cannot be had: %w", f.store, err)
+	}
+	return unlock, nil
+}
+
 // campaign makes the runs.
 func (f *runFlags) campaign(cmd *cobra.Command, store *flake.Store, plan flake.Plan, args []string) (s *flake.Summary, err error) {
+	revision := workRevision(cmd, f.rev)
+	if plan.Mode == flake.Certify {
+		unlock, err := f.alone(revision)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
 	recorder, err := store.Record(cmd.Context(), flake.Series{
-		Command: oneLine(args), Name: f.name, Revision: workRevision(cmd, f.rev), Labels: f.labels,
+		Command: oneLine(args), Name: f.name, Revision: revision, Labels: f.labels,
 		Plan: plan, Seed: f.seed, Time: now(),
 	})
 	if err != nil {
