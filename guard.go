@@ -3,7 +3,6 @@ package exactlyone
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"exactlyone/interleave"
 )
@@ -12,15 +11,8 @@ import (
 // fault of the code under test into an error. Any other panic goes on.
 func guarded(f func() error) error {
 	err, done := interleave.ErrGoexit, make(chan any)
-	var stack []byte // of a panic
 	go func() {
-		defer func() {
-			r := recover()
-			if r != nil {
-				stack = debug.Stack()
-			}
-			done <- r
-		}()
+		defer func() { done <- recover() }()
 		err = f()
 	}()
 	switch r := (<-done).(type) {
@@ -28,20 +20,20 @@ func guarded(f func() error) error {
 	case error:
 		for _, fault := range codeFaults {
 			if errors.Is(r, fault) {
-				return explained(r)
+				return r
 			}
 		}
-		panic(fmt.Sprintf("%v\n\n%s", r, stack))
+		panic(r)
 	default:
-		panic(fmt.Sprintf("%v\n\n%s", r, stack))
+		panic(r)
 	}
 	return err
 }
 
 // codeFaults are what can be wrong with the code under test.
 var codeFaults = []error{
-	interleave.ErrNondeterministic, interleave.ErrEndless, interleave.ErrAbandoned, interleave.ErrGoexit, interleave.ErrTooMany,
-	interleave.ErrContended, ErrUsage, ErrRefuted,
+	interleave.ErrContended, interleave.ErrNondeterministic, interleave.ErrEndless, interleave.ErrAbandoned, interleave.ErrGoexit, interleave.ErrTooMany,
+	ErrUsage, ErrRefuted,
 }
 
 // callback runs a function of the system and names it if it panics.

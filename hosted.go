@@ -337,6 +337,15 @@ type wakeKey struct {
 
 // probe is wakes, for a history that is new.
 func (h *hosted) probe(i int) (at time.Time, ok bool) {
+	defer func() {
+		r := recover()
+		if err, isErr := r.(error); isErr && errors.Is(err, interleave.ErrContended) {
+			contended.Store(true)
+			at, ok = time.Time{}, false // it waits for a mutex before it comes to a time
+		} else if r != nil {
+			panic(r)
+		}
+	}()
 	probe := &hosted{sys: h.sys}
 	probe.given, _ = h.withhold()
 	probe.again(probe.given)

@@ -139,15 +139,18 @@ func (b *Bubble) poll() {
 // stuck says whether no goroutine can go on and one of them waits for a mutex.
 func (b *Bubble) stuck() bool {
 	all := b.goroutines()
-	return !slices.ContainsFunc(all, goroutine.runs) && slices.ContainsFunc(all, goroutine.mutex)
+	return !slices.ContainsFunc(all, func(g goroutine) bool {
+		return g.runs() || g.controls && strings.HasPrefix(g.state, "chan ") // it takes or reports an order
+	}) && slices.ContainsFunc(all, goroutine.mutex)
 }
 
 // goroutine is what a stack trace tells of one.
 type goroutine struct {
 	creation
-	id     uint64
-	state  string
-	frames []string // functions, the innermost first, without those of the runtime
+	id       uint64
+	controls bool // it is the controller
+	state    string
+	frames   []string // functions, the innermost first, without those of the runtime
 }
 
 // runs says whether it does not wait.
@@ -165,7 +168,7 @@ func (g goroutine) mutex() bool {
 	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") || strings.HasPrefix(g.state, "semacquire")
 }
 
-// goroutines is those of the bubble but for the controller. Among them is one of
+// goroutines is those of the bubble. Among them are the controller and one of
 // synctest's own, which fires timers.
 func (b *Bubble) goroutines() []goroutine {
 	buf := make([]byte, 1<<16)
@@ -185,9 +188,7 @@ func (b *Bubble) goroutines() []goroutine {
 			continue
 		}
 		b.members[g.id] = true
-		if strings.Contains(rest, "(*Bubble).control(") {
-			continue
-		}
+		g.controls = strings.Contains(rest, "(*Bubble).control(")
 		state, _, _ = strings.Cut(strings.TrimRight(state, "]:"), ",")
 		g.state = strings.TrimSuffix(state, " (durable)")
 		for line := range strings.SplitSeq(rest, "\n") {
