@@ -83,7 +83,9 @@ func newHosted(sys *System) *hosted {
 
 // launch runs the system's Start.
 func (h *hosted) launch() {
-	h.env = &Env{stores: h.sys.Stores}
+	env := &Env{stores: h.sys.Stores} // goroutines of an earlier bubble may still look at theirs
+	var server Server
+	h.env = env
 	h.tasks, h.history, h.late = nil, [sha256.Size]byte{}, time.Time{}
 	defer func() {
 		if r := recover(); r != nil {
@@ -92,11 +94,12 @@ func (h *hosted) launch() {
 	}()
 	h.polls = contended.Load()
 	h.bubble = interleave.NewBubble(clock.Epoch, h.polls, func(b *interleave.Bubble) {
-		h.env.asker = b
-		if h.server = h.sys.Start(h.env); h.server == nil {
+		env.asker = b
+		if server = h.sys.Start(env); server == nil {
 			panic("it returned no server")
 		}
 	})
+	h.server = server
 	h.env.started = true
 }
 
@@ -194,12 +197,13 @@ func (h *hosted) give(g given) {
 		h.bubble.Advance(event.now)
 		t.seed = event.seed
 		h.sow(t)
+		server := h.server
 		h.bubble.Go(i, func(ctx context.Context) fmt.Stringer {
 			if r, isRound := event.what.(round); isRound {
-				h.sys.Background[r.actor].Run(ctx, h.server)
+				h.sys.Background[r.actor].Run(ctx, server)
 				return ok{}
 			}
-			return h.server.Handle(ctx, event.what.(model.Request))
+			return server.Handle(ctx, event.what.(model.Request))
 		})
 	case passed:
 		if len(h.bubble.Waiting()) > 0 || !h.bubble.Advance(event.Time) {

@@ -91,19 +91,19 @@ func TestHostedMutex(t *testing.T) {
 	for _, locks := range []bool{false, true} {
 		sys := hostedSystem(func(env *Env) Server {
 			var mu sync.Mutex
-			done := false
+			var done atomic.Bool
 			store := env.Store("db")
 			return Goroutines(handlerFunc(func(ctx context.Context, req model.Request) model.Answer {
 				if locks {
 					mu.Lock()
 					defer mu.Unlock()
 				}
-				if done {
+				if done.Load() {
 					return model.Answer{Status: 200, Body: "1"}
 				}
 				_, _ = store.Do(ctx, model.Select("reports"))
 				_, _ = store.Do(ctx, model.Insert("reports", model.Set("body", req.Body)))
-				done = true
+				done.Store(true)
 				return model.Answer{Status: 200, Body: "1"}
 			}))
 		})
