@@ -20,7 +20,7 @@ func guarded(f func() error) error {
 	case error:
 		for _, fault := range codeFaults {
 			if errors.Is(r, fault) {
-				return r
+				return explained(r)
 			}
 		}
 		panic(r)
