@@ -3,9 +3,6 @@ package exactlyone_test
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,9 +12,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"exactlyone"
-	"exactlyone/model"
-	"exactlyone/simhttp"
-	"exactlyone/simsql"
+	"exactlyone/internal/orders"
 )
 
 // plainly is a handler and its database as a program would have them.
@@ -28,10 +23,10 @@ func plainly(b *testing.B) (http.Handler, *sql.DB) {
 	}
 	db.SetMaxOpenConns(1)
 	b.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Exec(fmt.Sprintf(ordersSchema, " UNIQUE")); err != nil {
+	if _, err := db.Exec(orders.Schema(true)); err != nil {
 		b.Fatal(err)
 	}
-	return orders{db}, db
+	return orders.Handler{DB: db, Now: time.Now}, db
 }
 
 // BenchmarkExecutions compares the handler of two statements, called plainly in a
@@ -56,7 +51,7 @@ func BenchmarkExecutions(b *testing.B) {
 		}
 		plain = min(plain, time.Since(start)/calls)
 	}
-	sys := orderSystem(" UNIQUE")
+	sys := orders.System(true, time.Now)
 	sys.Name = "orders"
 	one := exactlyone.Bounds{Clients: 1, Attempts: 1, Crashes: exactlyone.None, LostAnswers: exactlyone.None, Jumps: exactlyone.None}
 	const n = 20000
@@ -85,49 +80,4 @@ func BenchmarkExecutions(b *testing.B) {
 	b.ReportMetric(float64(plain.Nanoseconds())/1000, "µs-plain")
 	b.ReportMetric(float64(drawn)/float64(plain), "drawn/plain")
 	b.ReportMetric(float64(live)/float64(plain), "live/plain")
-}
-
-type orders struct{ db *sql.DB }
-
-func (o orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var in struct{ Title string }
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	key := r.Header.Get("Idempotency-Key")
-	var id int64
-	switch err := o.db.QueryRowContext(r.Context(), "SELECT id FROM orders WHERE key = ?", key).Scan(&id); {
-	case errors.Is(err, sql.ErrNoRows):
-		res, err := o.db.ExecContext(r.Context(), "INSERT INTO orders (key, title, at) VALUES (?, ?, ?)", key, in.Title, time.Now().UTC().Format(time.RFC3339))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		id, _ = res.LastInsertId()
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	w.WriteHeader(http.StatusCreated)
-	_, _ = fmt.Fprintf(w, `{"id":%d}`, id)
-}
-
-const ordersSchema = "CREATE TABLE orders (id INTEGER PRIMARY KEY, key TEXT%s, title TEXT, at TEXT)"
-
-func orderSystem(unique string) exactlyone.System {
-	return exactlyone.System{
-		Stores: []exactlyone.Store{simsql.Store("orders", fmt.Sprintf(ordersSchema, unique), simsql.Options{})},
-		Start:  func(env *exactlyone.Env) exactlyone.Server { return simhttp.Serve(orders{env.DB("orders")}) },
-		Client: func(int) model.Client {
-			return model.Client{Operation: model.Operation{Path: "/orders", Body: `{"title":"x"}`, RunID: "r", ToolUseID: "t"}, Key: model.KeyToolCall}
-		},
-		Effects: simsql.Effects("orders", `SELECT id, '{"title":"' || title || '"}' AS body FROM orders`),
-		ID: func(a model.Answer) string {
-			var out struct{ ID int64 }
-			_ = json.Unmarshal([]byte(a.Body), &out)
-			return fmt.Sprint(out.ID)
-		},
-		Stateless: true,
-	}
 }
