@@ -105,11 +105,8 @@ func w02Flawed(db *sql.DB) writer {
 		case !errors.Is(err, sql.ErrNoRows):
 			return again()
 		}
-		var n int64
-		if err := inTx(ctx, db, func(tx *sql.Tx) (err error) {
-			n, err = insertRecord(ctx, tx, q)
-			return err
-		}); err != nil {
+		n, err := insertInTx(ctx, db, q)
+		if err != nil {
 			return again()
 		}
 		if err := inTx(ctx, db, func(tx *sql.Tx) error {
@@ -172,11 +169,8 @@ func w03Flawed(db *sql.DB) writer {
 		if !mine {
 			return replayed, "already accepted"
 		}
-		var n int64
-		if err := inTx(ctx, db, func(tx *sql.Tx) (err error) {
-			n, err = insertRecord(ctx, tx, q)
-			return err
-		}); err != nil {
+		n, err := insertInTx(ctx, db, q)
+		if err != nil {
 			return again()
 		}
 		return created, id(n)

@@ -81,6 +81,15 @@ func insertRecord(ctx context.Context, db queryer, q request) (int64, error) {
 	return res.LastInsertId()
 }
 
+// insertInTx is insertRecord in a transaction of its own.
+func insertInTx(ctx context.Context, db *sql.DB, q request) (n int64, err error) {
+	err = inTx(ctx, db, func(tx *sql.Tx) (err error) {
+		n, err = insertRecord(ctx, tx, q)
+		return err
+	})
+	return n, err
+}
+
 func findRecord(ctx context.Context, db queryer, q request) (n int64, err error) {
 	err = db.QueryRowContext(ctx, `SELECT id FROM records WHERE scope = ? AND req_key = ?`, q.scope, q.key).Scan(&n)
 	return n, err

@@ -52,11 +52,8 @@ func w04Flawed(db *sql.DB, client *http.Client) writer {
 		if !mine {
 			return stored(ctx, db, q)
 		}
-		var n int64
-		if err := inTx(ctx, db, func(tx *sql.Tx) (err error) {
-			n, err = insertRecord(ctx, tx, q)
-			return err
-		}); err != nil {
+		n, err := insertInTx(ctx, db, q)
+		if err != nil {
 			return again()
 		}
 		if err := notify(ctx, client, q); err != nil {
@@ -127,6 +124,31 @@ func claim(ctx context.Context, db queryer, q request, owner string) (bool, erro
 		q.scope, q.key, owner, millis(now.Add(lease)), millis(now)))
 }
 
+// finish inserts the record and stores the answer; with a fence only if the owner
+// still holds the key.
+func finish(ctx context.Context, db *sql.DB, q request, owner string, fenced bool) (status int, body string, err error) {
+	err = inTx(ctx, db, func(tx *sql.Tx) error {
+		if fenced {
+			still, err := changed(tx.ExecContext(ctx, `UPDATE keys SET state = 'done' WHERE scope = ? AND key = ? AND owner = ? AND state = 'busy'`, q.scope, q.key, owner))
+			if err != nil {
+				return err
+			}
+			if !still {
+				status, body = stored(ctx, tx, q)
+				return nil
+			}
+		}
+		n, err := insertRecord(ctx, tx, q)
+		if err != nil {
+			return err
+		}
+		status, body = created, id(n)
+		_, err = tx.ExecContext(ctx, `UPDATE keys SET state = 'done', body = ? WHERE scope = ? AND key = ?`, body, q.scope, q.key)
+		return err
+	})
+	return status, body, err
+}
+
 func w05(fenced bool) func(db *sql.DB) writer {
 	return func(db *sql.DB) writer {
 		return func(ctx context.Context, q request) (status int, body string) {
@@ -138,25 +160,7 @@ func w05(fenced bool) func(db *sql.DB) writer {
 			if !mine {
 				return stored(ctx, db, q)
 			}
-			err = inTx(ctx, db, func(tx *sql.Tx) error {
-				if fenced {
-					still, err := changed(tx.ExecContext(ctx, `UPDATE keys SET state = 'done' WHERE scope = ? AND key = ? AND owner = ? AND state = 'busy'`, q.scope, q.key, owner))
-					if err != nil {
-						return err
-					}
-					if !still {
-						status, body = stored(ctx, tx, q)
-						return nil
-					}
-				}
-				n, err := insertRecord(ctx, tx, q)
-				if err != nil {
-					return err
-				}
-				status, body = created, id(n)
-				_, err = tx.ExecContext(ctx, `UPDATE keys SET state = 'done', body = ? WHERE scope = ? AND key = ?`, body, q.scope, q.key)
-				return err
-			})
+			status, body, err = finish(ctx, db, q, owner, fenced)
 			if err != nil {
 				return again()
 			}
@@ -259,23 +263,7 @@ func w07Corrected(db *sql.DB) writer {
 		if !mine {
 			return stored(ctx, db, q)
 		}
-		err = inTx(ctx, db, func(tx *sql.Tx) error {
-			still, err := changed(tx.ExecContext(ctx, `UPDATE keys SET state = 'done' WHERE scope = ? AND key = ? AND owner = ? AND state = 'busy'`, q.scope, q.key, owner))
-			if err != nil {
-				return err
-			}
-			if !still {
-				status, body = stored(ctx, tx, q)
-				return nil
-			}
-			n, err := insertRecord(ctx, tx, q)
-			if err != nil {
-				return err
-			}
-			status, body = created, id(n)
-			_, err = tx.ExecContext(ctx, `UPDATE keys SET body = ? WHERE scope = ? AND key = ?`, body, q.scope, q.key)
-			return err
-		})
+		status, body, err = finish(ctx, db, q, owner, true)
 		if err == nil {
 			return status, body
 		}
