@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,26 +110,17 @@ func (h *hosted) Handle(task int, event any) (parked []interleave.Parked) {
 	}
 	h.given = append(h.given, g)
 	defer func() {
-		if h.mustPoll(recover()) {
+		if r := recover(); interleave.Contended(r) {
+			if h.polls {
+				panic(r)
+			}
+			contended.Store(true)
 			h.again(h.given)
 			parked = h.parked()
 		}
 	}()
 	h.give(g)
 	return h.parked()
-}
-
-// mustPoll says whether a panic was that of a bubble in which a goroutine waits for
-// a mutex, and that did not poll. Any other panic goes on.
-func (h *hosted) mustPoll(r any) bool {
-	if err, isErr := r.(error); isErr && errors.Is(err, interleave.ErrContended) && !h.polls {
-		contended.Store(true)
-		return true
-	}
-	if r != nil {
-		panic(r)
-	}
-	return false
 }
 
 // again starts the process anew and gives it these events.
@@ -151,12 +141,9 @@ func (h *hosted) putOff(moves given) (done bool) {
 	before := h.given
 	now, later := h.withhold()
 	defer func() {
-		r := recover()
-		if err, isErr := r.(error); isErr && errors.Is(err, interleave.ErrContended) {
+		if interleave.Contended(recover()) {
 			h.again(before)
 			done = false
-		} else if r != nil {
-			panic(r)
 		}
 	}()
 	h.again(append(append(now, moves), later...))
@@ -342,12 +329,9 @@ type wakeKey struct {
 // probe is wakes, for a history that is new.
 func (h *hosted) probe(i int) (at time.Time, ok bool) {
 	defer func() {
-		r := recover()
-		if err, isErr := r.(error); isErr && errors.Is(err, interleave.ErrContended) {
+		if interleave.Contended(recover()) {
 			contended.Store(true)
 			at, ok = time.Time{}, false // it waits for a mutex before it comes to a time
-		} else if r != nil {
-			panic(r)
 		}
 	}()
 	probe := &hosted{sys: h.sys}

@@ -405,14 +405,7 @@ func (b *Bubble) Kill(atEnd func()) (left bool) {
 	if b.lost {
 		return true
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			if err, ok := r.(error); !ok || !errors.Is(err, ErrContended) {
-				panic(r)
-			}
-			left = true
-		}
-	}()
+	defer func() { left = Contended(recover()) || left }()
 	b.do(-1, func() {
 		b.mu.Lock()
 		b.dead = true

@@ -3,6 +3,7 @@ package interleave
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"runtime"
@@ -104,6 +105,17 @@ func (b *Bubble) Stacks(task int) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Contended says whether what was recovered is ErrContended; any other panic goes on.
+func Contended(recovered any) bool {
+	if err, ok := recovered.(error); ok && errors.Is(err, ErrContended) {
+		return true
+	}
+	if recovered != nil {
+		panic(recovered)
+	}
+	return false
 }
 
 // lookAfter is how long an order may take before the goroutines are looked at.
