@@ -99,15 +99,11 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(cmd, f.store)
+	g, err := readStore(cmd, f.store, func(store *flake.Store, progress func(done, total int)) (*flake.Gate, error) {
+		c.Progress = progress
+		return store.Gate(cmd.Context(), c)
+	})
 	if err != nil {
-		return err
-	}
-	progress := newProgress(cmd.ErrOrStderr())
-	c.Progress = func(done, total int) { progress.show("%d of %s", done, plural(total, "run")) }
-	g, err := store.Gate(cmd.Context(), c)
-	progress.clear()
-	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
 	err = writeOnce(cmd.OutOrStdout(), func(w io.Writer) error {

@@ -85,21 +85,30 @@ func (f *reportFlags) report(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	store, err := openStore(cmd, f.store)
+	r, err := readStore(cmd, f.store, func(store *flake.Store, progress func(done, total int)) (*flake.Report, error) {
+		c.Progress = progress
+		return store.Report(cmd.Context(), c)
+	})
 	if err != nil {
-		return err
-	}
-	progress := newProgress(cmd.ErrOrStderr())
-	c.Progress = func(done, total int) { progress.show("%d of %s", done, plural(total, "run")) }
-	r, err := store.Report(cmd.Context(), c)
-	progress.clear()
-	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
 	if err := f.write(cmd, r); err != nil {
 		return err
 	}
 	return f.code(r)
+}
+
+// readStore reads from a store that must exist, and shows how many runs were read.
+func readStore[T any](cmd *cobra.Command, path string, read func(*flake.Store, func(done, total int)) (T, error)) (T, error) {
+	store, err := openStore(cmd, path)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	progress := newProgress(cmd.ErrOrStderr())
+	got, err := read(store, func(done, total int) { progress.show("%d of %s", done, plural(total, "run")) })
+	progress.clear()
+	return got, errors.Join(err, store.Close())
 }
 
 // openStore opens a store that must exist.
