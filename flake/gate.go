@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"exactlyone/stats"
@@ -196,7 +195,7 @@ func (g *Gate) wholes(r *Report) {
 		k := min(failed[suite], n)
 		_, upper := stats.Sequence(a, b, k, n, stats.TailOf(g.Confidence))
 		x := GateTest{
-			Identity: Identity{Suite: suite}, Display: strings.TrimSpace(suite + " (as a whole)"), Verdict: Undecided,
+			Identity: Identity{Suite: suite}, Display: Subject{Identity{Suite: suite, Name: suite}, true}.String(), Verdict: Undecided,
 			Runs: n, Failures: k, Upper: upper, UpperShown: stats.PercentUp(upper), P: stats.SequenceAbove(a, b, k, n, g.MaxRate),
 		}
 		if within(upper, g.MaxRate) {
