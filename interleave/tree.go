@@ -132,10 +132,11 @@ func (t *Tree) Next(id, event uint32) uint32 {
 	if t.nodes.at(root).forget {
 		state := fmt.Sprint(root, " ", t.learn(next))
 		if first, ok := t.merged[state]; ok {
-			next = first
+			next = first // others may be reading it
+		} else {
+			t.merged[state] = next
+			t.nodes.at(next).state = state
 		}
-		t.merged[state] = next
-		t.nodes.at(next).state = state
 	}
 	t.next[e] = next
 	return next
