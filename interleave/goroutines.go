@@ -167,7 +167,7 @@ type goroutine struct {
 
 // runs says whether it does not wait.
 func (g goroutine) runs() bool {
-	for _, s := range []string{"running", "runnable", "syscall", "GC", "preempted", "copystack", "waiting", "idle", "dead"} {
+	for _, s := range []string{"running", "runnable", "syscall", "GC", "preempted", "copystack", "waiting", "idle", "dead", "semacquire"} { // the last is for the runtime itself, as when it begins to collect garbage
 		if strings.HasPrefix(g.state, s) {
 			return true
 		}
@@ -177,7 +177,7 @@ func (g goroutine) runs() bool {
 
 // mutex says whether it waits for one.
 func (g goroutine) mutex() bool {
-	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex") || strings.HasPrefix(g.state, "semacquire")
+	return strings.HasPrefix(g.state, "sync.Mutex") || strings.HasPrefix(g.state, "sync.RWMutex")
 }
 
 // goroutines is those of the bubble. Among them are the controller and one of
