@@ -31,20 +31,26 @@ var searchesToKeep = []struct {
 	name, writer string
 	bounds       Bounds
 	options      Options
+	long         bool
 }{
-	{"holds", "key_atomic", Bounds{}, Options{}},
-	{"violated", "key_atomic_nofence", Bounds{Clients: 3, Crashes: 2}, Options{}},
-	{"out of memory", "key_atomic", Bounds{}, Options{Memory: 5 << 20, Executions: 100, Workers: 2}},
-	{"holds drawn", "key_atomic", Bounds{}, Options{Search: "random", Executions: 7000, Seed: 3}},
-	{"one strategy", "key_atomic", Bounds{}, Options{Search: "pos", Executions: 4096}},
-	{"violated in the pilot", "naive", Bounds{}, Options{Search: "random"}},
-	{"violated later", "key_atomic_nofence", Bounds{Crashes: 9, LostAnswers: 9, Jumps: 1}, Options{Search: "pos", Executions: 50000, Seed: 1}},
+	{"holds", "key_atomic", Bounds{}, Options{}, true},
+	{"violated", "key_atomic_nofence", Bounds{Clients: 3, Crashes: 2}, Options{}, true},
+	{"out of memory", "key_atomic", Bounds{}, Options{Memory: 5 << 20, Executions: 100, Workers: 2}, true},
+	{"holds drawn", "key_atomic", Bounds{}, Options{Search: "random", Executions: 7000, Seed: 3}, true},
+	{"one strategy", "key_atomic", Bounds{}, Options{Search: "pos", Executions: 4096}, false},
+	{"violated in the pilot", "naive", Bounds{}, Options{Search: "random"}, false},
+	{"violated later", "key_atomic_nofence", Bounds{Crashes: 9, LostAnswers: 9, Jumps: 1}, Options{Search: "pos", Executions: 50000, Seed: 1}, true},
+	{"holds, small", "key_atomic", Bounds{Clients: 1}, Options{}, false},
+	{"violated, small", "key_split", Bounds{Clients: 1}, Options{}, false},
 }
 
 // TestCheckpoint: a search that is stopped again and again ends as one that was
 // not.
 func TestCheckpoint(t *testing.T) {
 	for _, tt := range searchesToKeep {
+		if tt.long && testing.Short() {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			sys := builtin(t, tt.writer, "")
 			want := reported(t, mustRun(t, sys, tt.bounds, tt.options))
@@ -100,8 +106,8 @@ func shard(t *testing.T, sys System, b Bounds, o Options, i, n int) *Saved {
 func TestMerge(t *testing.T) {
 	for _, tt := range searchesToKeep {
 		sys := builtin(t, tt.writer, "")
-		if tt.options.Memory > 0 {
-			continue // each shard has as much
+		if tt.options.Memory > 0 || tt.long && testing.Short() {
+			continue // each shard has as much memory
 		}
 		want := reported(t, mustRun(t, sys, tt.bounds, tt.options))
 		for _, n := range []int{1, 2, 3, 7} {

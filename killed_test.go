@@ -18,6 +18,9 @@ func TestKilled(t *testing.T) {
 		killedChild(t, path)
 		return
 	}
+	if testing.Short() {
+		t.Skip("many processes; -short")
+	}
 	all := 0
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i, tt := range searchesToKeep[:4] {

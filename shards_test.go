@@ -12,6 +12,9 @@ import (
 // TestMergePrograms: the shards of exhaustive searches of random programs, split
 // early and stopped on the way, together give the report of the whole.
 func TestMergePrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many searches; -short")
+	}
 	violated, held, split, shared := 0, 0, 0, 0
 	for seed := range uint64(130) {
 		p := newProgram(seed, 2+int(seed%3))

@@ -11,7 +11,11 @@ import (
 // TestStable: stable keys tell the same states apart as keys, and are the same in
 // every process, at any number of workers.
 func TestStable(t *testing.T) {
-	for seed := range uint64(100) {
+	programs := uint64(100)
+	if testing.Short() {
+		programs = 10
+	}
+	for seed := range programs {
 		p := newProgram(seed, 2+int(seed%3))
 		var all [2]map[interleave.Key]interleave.Key
 		for i, workers := range []int{1, 3} {
