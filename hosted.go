@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/cryptotest"
 	"time"
@@ -62,10 +61,6 @@ type hostedTask struct {
 	over        bool               // its handler has returned and nothing is left of it
 }
 
-// contended says whether code of any system in this process has been seen to wait
-// for a mutex: then bubbles poll from the start, which only takes longer.
-var contended atomic.Bool
-
 // probeLimit is how far ahead it is looked for what a goroutine waits for.
 const probeLimit = 48 * time.Hour
 
@@ -84,7 +79,7 @@ func (h *hosted) launch() {
 			panic(fmt.Errorf("%w: system %q: Start: %v", ErrUsage, h.sys.Name, r))
 		}
 	}()
-	h.polls = contended.Load()
+	h.polls = h.sys.contended.Load()
 	h.bubble = interleave.NewBubble(clock.Epoch, h.polls, func(b *interleave.Bubble) {
 		h.env.asker = b
 		if h.server = h.sys.Start(h.env); h.server == nil {
@@ -116,7 +111,7 @@ func (h *hosted) Handle(task int, event any) (parked []interleave.Parked) {
 // a mutex, and that did not poll. Any other panic goes on.
 func (h *hosted) mustPoll(r any) bool {
 	if err, isErr := r.(error); isErr && errors.Is(err, interleave.ErrContended) && !h.polls {
-		contended.Store(true)
+		h.sys.contended.Store(true)
 		return true
 	}
 	if r != nil {

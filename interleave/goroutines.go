@@ -91,14 +91,15 @@ func (b *Bubble) Waiting() []int {
 }
 
 // Stacks says where the goroutines of a task wait: a line for each, of functions
-// only, the innermost first.
+// only, the innermost first. Goroutines that database/sql and contexts have of
+// their own are left out.
 func (b *Bubble) Stacks(task int) []string {
 	var all []string
 	for _, g := range b.goroutines() {
 		if b.creators[g.id] == nil {
 			b.creators[g.id] = &g.creation
 		}
-		if b.owner(g.id) == task && len(g.frames) > 0 {
+		if b.owner(g.id) == task && slices.ContainsFunc(g.frames, ofUser) {
 			all = append(all, g.state+" in "+strings.Join(g.frames, " < "))
 		}
 	}
@@ -221,6 +222,11 @@ func ownFrame(name string) bool {
 		}
 	}
 	return false
+}
+
+// ofUser says whether a function may be of the code under test.
+func ofUser(name string) bool {
+	return !strings.HasPrefix(name, "database/sql.") && !strings.HasPrefix(name, "context.")
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
