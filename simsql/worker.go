@@ -109,12 +109,6 @@ func (w *worker) exec(text string, args ...arg) error {
 	return err
 }
 
-// script performs several statements, one after another.
-func (w *worker) script(text string) error {
-	_, err := w.raw.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
-	return err
-}
-
 // query performs a statement and calls each with every row. The values are
 // overwritten by the next row.
 func (w *worker) query(each func([]driver.Value), text string, args ...arg) (err error) {
