@@ -17,6 +17,7 @@ import (
 type backend struct {
 	name    string
 	options settings
+	traits  traits
 	first   *content
 
 	mu       sync.Mutex // guards what follows
@@ -32,10 +33,10 @@ type backend struct {
 func open(name, setup string, o settings) (*backend, error) {
 	w, err := newWorker(o.query)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", name, err)
+		return nil, fmt.Errorf("%w: store %s: %w", exactlyone.ErrUsage, name, err)
 	}
 	b := &backend{
-		name: name, options: o, worker: w,
+		name: name, options: o, worker: w, traits: traitsOf(split(setup)),
 		pages: map[string]string{}, tables: map[string]*table{}, schemas: map[string]*schema{},
 	}
 	if err := b.setUp(setup); err != nil {
@@ -140,6 +141,12 @@ func (b *backend) Do(shared, of exactlyone.State, what interleave.Op, now time.T
 	panic(fmt.Sprintf("simsql: store %s cannot do %T", b.name, what))
 }
 
+// late says whether a statement gives the schema a trait that it did not have after
+// the set-up, by which ops are told to be timed.
+func (b *backend) late(s *statement) bool {
+	return s.defines && (s.times && !b.traits.times || s.random && !b.traits.random || s.last && !b.traits.last)
+}
+
 // state is a session as the engine knows it: nil, not a nil pointer.
 func state(s *session) exactlyone.State {
 	if s == nil {
@@ -176,6 +183,9 @@ func (b *backend) statement(c **content, conn connState, o op, now time.Time) (c
 		return conn, exactlyone.Reply{Err: err}
 	}
 	p := b.planIn(base.schema, conn, o.command)
+	if p.all && b.late(o.sql) {
+		return conn, exactlyone.Reply{Err: fmt.Errorf("simsql: %s: the schema begins to look at the clock, or to draw random numbers, while the code runs: put it into the set-up of store %s", brief(o.sql.text), b.name)}
+	}
 	if !o.timed {
 		now = clock.Epoch
 	}
@@ -186,7 +196,7 @@ func (b *backend) statement(c **content, conn connState, o op, now time.Time) (c
 	}
 	after.open = a.within
 	after.plans = append(slices.Clip(conn.plans), p)
-	after.takes(b.options.journal, base, p, o, a)
+	after.takes(b.options.journal, base, p, o)
 	if err == nil {
 		after.savepoint(o.sql, conn.open)
 	}

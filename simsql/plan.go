@@ -25,7 +25,6 @@ type plan struct {
 	access access
 	writes []string // tables that it may change
 	all    bool     // it may change anything, the schema too
-	serial bool     // it may use up a number of an AUTOINCREMENT column
 }
 
 // planIn is the plan of a statement on a connection that reads where a schema
@@ -109,7 +108,6 @@ func (p *plan) touch(s *schema, root int64) {
 		p.all = true // the schema itself, or what we do not know
 	case !slices.Contains(p.writes, name):
 		p.writes = append(p.writes, name)
-		p.serial = p.serial || name == "sqlite_sequence"
 	}
 }
 

@@ -40,7 +40,6 @@ type connState struct {
 	plans  []*plan  // of its statements
 	saves  []string // savepoints, the oldest first
 	saved  bool     // the oldest savepoint began the transaction
-	dirty  bool     // the transaction changed something
 	rows   int      // open results that hold the lock outside a transaction
 	keys   bool     // foreign keys are enforced
 }
