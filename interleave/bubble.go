@@ -399,7 +399,9 @@ func (b *Bubble) Wake(limit time.Duration) (at time.Time, ok bool) {
 const lastMoments = 10 * time.Second
 
 // Kill refuses goroutines what they wait for, and all that they ask for later, and
-// ends their contexts; atEnd runs in the bubble. It says whether goroutines are
+// then ends their contexts; atEnd runs in the bubble. Code that goes on trying
+// whatever happens would not ask any more once its context has ended, and so would
+// not be stopped. It says whether goroutines are
 // left, which stand where they stood for ever.
 func (b *Bubble) Kill(atEnd func()) (left bool) {
 	if b.lost {
@@ -422,6 +424,8 @@ func (b *Bubble) Kill(atEnd func()) (left bool) {
 		for _, w := range waiting {
 			w.in <- killed{}
 		}
+	})
+	b.do(-1, func() {
 		for _, t := range b.tasks {
 			if t.cancel != nil {
 				t.cancel()

@@ -107,14 +107,22 @@ func (b *Bubble) Stacks(task int) []string {
 	return all
 }
 
-// lookAfter is how long an order may take before the goroutines are looked at.
-const lookAfter = 2 * time.Millisecond
+// lookAfter is how long an order may take before the goroutines are looked at, and
+// mostLooks how often they are looked at, after longer and longer times up to
+// longestLook. It takes half a minute; while a debugger stops the program nobody
+// looks.
+const (
+	lookAfter   = 2 * time.Millisecond
+	longestLook = 100 * time.Millisecond
+	mostLooks   = 300
+)
 
 // await returns when an order was carried out and all goroutines stand still. It
-// panics with ErrContended if the controller will never say so.
+// panics with ErrContended if the controller will never say so, and with ErrEndless
+// if goroutines go on and on without asking for anything.
 func (b *Bubble) await() {
 	b.watch.Reset(lookAfter)
-	for {
+	for looks := 1; ; looks++ {
 		select {
 		case <-b.done:
 			b.watch.Stop()
@@ -122,11 +130,16 @@ func (b *Bubble) await() {
 			return
 		case <-b.watch.C:
 		}
-		if b.stuck() {
+		all := b.goroutines()
+		switch runs := slices.IndexFunc(all, goroutine.runs); {
+		case runs < 0 && slices.ContainsFunc(all, goroutine.mutex):
 			b.lost = true
 			panic(ErrContended)
+		case runs >= 0 && looks > mostLooks:
+			b.lost = true
+			panic(fmt.Errorf("%w: it goes on for half a minute without asking for anything, in %s", ErrEndless, strings.Join(all[runs].frames, " < ")))
 		}
-		b.watch.Reset(lookAfter)
+		b.watch.Reset(min(longestLook, time.Duration(looks)*lookAfter))
 	}
 }
 
@@ -135,12 +148,6 @@ func (b *Bubble) poll() {
 	for b.polls && slices.ContainsFunc(b.goroutines(), goroutine.runs) {
 		runtime.Gosched()
 	}
-}
-
-// stuck says whether no goroutine can go on and one of them waits for a mutex.
-func (b *Bubble) stuck() bool {
-	all := b.goroutines()
-	return !slices.ContainsFunc(all, goroutine.runs) && slices.ContainsFunc(all, goroutine.mutex)
 }
 
 // goroutine is what a stack trace tells of one.
