@@ -91,6 +91,9 @@ func (h *hosted) launch() {
 		if h.server = h.sys.Start(h.env); h.server == nil {
 			panic("it returned no server")
 		}
+		if o, ok := h.server.(ordinary); ok {
+			h.server = o.Server // as background actors know it
+		}
 	})
 	h.env.started = true
 }
@@ -238,8 +241,10 @@ func (h *hosted) parked() []interleave.Parked {
 		switch {
 		case s.Result == nil:
 			handler = h.stands(i, s.Asks)
+			handler.Deadlines = s.Deadlines
 		case len(s.Asks) > 0 || h.sleeps(i):
 			rest = h.stands(i, s.Asks)
+			rest.Deadlines = s.Deadlines
 		}
 		all = append(all, handler, rest)
 	}

@@ -66,6 +66,9 @@ func (b *Bubble) owner(goroutine uint64) int {
 		if c == nil {
 			break
 		}
+		if c.timer {
+			return b.last // who set the timer is not known
+		}
 		goroutine = c.by
 	}
 	return b.current
@@ -282,6 +285,7 @@ func creationOf(stack []byte) *creation {
 	first, where, _ := strings.Cut(text, "\n")
 	_, by, _ := cutLast(first, " in goroutine ")
 	c := new(creation)
+	c.timer = strings.HasPrefix(first, "time.goFunc")
 	c.by, _ = strconv.ParseUint(by, 10, 64)
 	where, _, _ = strings.Cut(strings.TrimSpace(where), " ")
 	c.site = where
