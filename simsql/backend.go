@@ -24,8 +24,8 @@ type backend struct {
 	worker   *worker
 	at       position
 	restores int
-	pages    map[string]string // each page once
-	tables   map[string]*table // each content of a table once
+	pages    map[string]string            // each page once
+	tables   map[string]map[string]*table // each content of a table once, by name and rows
 	schemas  map[string]*schema
 }
 
@@ -37,7 +37,7 @@ func open(name, setup string, o settings) (*backend, error) {
 	}
 	b := &backend{
 		name: name, options: o, worker: w, traits: traitsOf(split(setup)),
-		pages: map[string]string{}, tables: map[string]*table{}, schemas: map[string]*schema{},
+		pages: map[string]string{}, tables: map[string]map[string]*table{}, schemas: map[string]*schema{},
 	}
 	if err := b.setUp(setup); err != nil {
 		_ = b.Close()
