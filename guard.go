@@ -3,6 +3,7 @@ package exactlyone
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"exactlyone/interleave"
 )
@@ -11,8 +12,15 @@ import (
 // fault of the code under test into an error. Any other panic goes on.
 func guarded(f func() error) error {
 	err, done := interleave.ErrGoexit, make(chan any)
+	var stack []byte // of a panic
 	go func() {
-		defer func() { done <- recover() }()
+		defer func() {
+			r := recover()
+			if r != nil {
+				stack = debug.Stack()
+			}
+			done <- r
+		}()
 		err = f()
 	}()
 	switch r := (<-done).(type) {
@@ -23,9 +31,9 @@ func guarded(f func() error) error {
 				return explained(r)
 			}
 		}
-		panic(r)
+		panic(fmt.Sprintf("%v\n\n%s", r, stack))
 	default:
-		panic(r)
+		panic(fmt.Sprintf("%v\n\n%s", r, stack))
 	}
 	return err
 }
@@ -33,7 +41,7 @@ func guarded(f func() error) error {
 // codeFaults are what can be wrong with the code under test.
 var codeFaults = []error{
 	interleave.ErrNondeterministic, interleave.ErrEndless, interleave.ErrAbandoned, interleave.ErrGoexit, interleave.ErrTooMany,
-	ErrUsage, ErrRefuted,
+	interleave.ErrContended, ErrUsage, ErrRefuted,
 }
 
 // callback runs a function of the system and names it if it panics.

@@ -41,7 +41,8 @@ type hosted struct {
 	env    *Env
 	server Server
 	polls  bool
-	given  []given // since the start, in the order in which they were last given
+	late   time.Time // what the time should be, if it could not move that far; see Bubble.Advance
+	given  []given   // since the start, in the order in which they were last given
 
 	history [sha256.Size]byte // tells what was given from all else
 	tasks   []hostedTask
@@ -66,8 +67,13 @@ type hostedTask struct {
 // for a mutex: then bubbles poll from the start, which only takes longer.
 var contended atomic.Bool
 
-// probeLimit is how far ahead it is looked for what a goroutine waits for.
-const probeLimit = 48 * time.Hour
+// How far ahead it is looked for what a goroutine waits for: that of a request that
+// has not been answered, and one that a handler has left. A ticker that does nothing
+// visible ticks all that time.
+const (
+	probeLimit = 48 * time.Hour
+	restLimit  = 10 * time.Minute
+)
 
 func newHosted(sys *System) *hosted {
 	h := &hosted{sys: sys}
@@ -78,7 +84,7 @@ func newHosted(sys *System) *hosted {
 // launch runs the system's Start.
 func (h *hosted) launch() {
 	h.env = &Env{stores: h.sys.Stores}
-	h.tasks, h.history = nil, [sha256.Size]byte{}
+	h.tasks, h.history, h.late = nil, [sha256.Size]byte{}, time.Time{}
 	defer func() {
 		if r := recover(); r != nil {
 			panic(fmt.Errorf("%w: system %q: Start: %v", ErrUsage, h.sys.Name, r))
@@ -97,8 +103,7 @@ func (h *hosted) launch() {
 // Handle gives an event to a task; see [interleave.Process].
 func (h *hosted) Handle(task int, event any) (parked []interleave.Parked) {
 	g := given{task, event}
-	if _, moves := event.(passed); moves && len(h.bubble.Waiting()) > 0 {
-		h.again(h.putOff(g))
+	if _, moves := event.(passed); moves && len(h.bubble.Waiting()) > 0 && h.putOff(g) {
 		return h.parked()
 	}
 	h.given = append(h.given, g)
@@ -135,12 +140,28 @@ func (h *hosted) again(events []given) {
 	}
 }
 
-// putOff is the events so far and one that moves time, with what made goroutines
-// wait for a mutex put off until after it: time cannot move while they wait, and
-// nobody could see what they did in between.
-func (h *hosted) putOff(moves given) []given {
+// putOff starts again with the events so far and one that moves time, with what made
+// goroutines wait for a mutex put off until after it: time cannot move while they
+// wait, and nobody could see what they did in between. If they still wait then, all
+// is as before, and it says no.
+func (h *hosted) putOff(moves given) (done bool) {
+	before := h.given
 	now, later := h.withhold()
-	return append(append(now, moves), later...)
+	defer func() {
+		r := recover()
+		if err, isErr := r.(error); isErr && errors.Is(err, interleave.ErrContended) {
+			h.again(before)
+			done = false
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	h.again(append(append(now, moves), later...))
+	if h.late.IsZero() {
+		return true
+	}
+	h.again(before)
+	return false
 }
 
 // withhold parts the events that made goroutines wait for a mutex from all others.
@@ -181,7 +202,9 @@ func (h *hosted) give(g given) {
 			return h.server.Handle(ctx, event.what.(model.Request))
 		})
 	case passed:
-		h.bubble.Advance(event.Time)
+		if len(h.bubble.Waiting()) > 0 || !h.bubble.Advance(event.Time) {
+			h.late = event.Time
+		}
 	case cancelled:
 		t.picked = -1
 		h.bubble.Cancel(i)
@@ -192,6 +215,9 @@ func (h *hosted) give(g given) {
 		t.picked = -1
 		h.sow(t)
 		h.bubble.Resume(i, n, event)
+	}
+	if !h.late.IsZero() && len(h.bubble.Waiting()) == 0 && h.bubble.Advance(h.late) {
+		h.late = time.Time{}
 	}
 }
 
@@ -232,6 +258,8 @@ func (h *hosted) stands(i int, asks []interleave.Op) interleave.Parked {
 	switch {
 	case len(asks) == 1:
 		return interleave.Parked{Op: asks[0]}
+	case len(asks) > 1 && t.picked >= len(asks):
+		panic(fmt.Errorf("%w: a request had %d goroutines that asked for something, now it has %d", interleave.ErrNondeterministic, t.picked+1, len(asks)))
 	case len(asks) > 1 && t.picked >= 0:
 		return interleave.Parked{Op: asks[t.picked], Others: true}
 	case len(asks) > 1:
@@ -314,7 +342,11 @@ func (h *hosted) probe(i int) (at time.Time, ok bool) {
 	probe.again(probe.given)
 	defer probe.end()
 	was := probe.bubble.Standing(i)
-	for left := probeLimit; left > 0; {
+	limit := probeLimit
+	if was.Result != nil {
+		limit = restLimit
+	}
+	for left := limit; left > 0; {
 		from := at
 		if at, ok = probe.bubble.Wake(left); !ok {
 			return at, false

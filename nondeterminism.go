@@ -111,7 +111,7 @@ func source(was, now string, reordered bool) string {
 	case numbers.ReplaceAllString(was, "#") == numbers.ReplaceAllString(now, "#"):
 		return "The source is a number that is new each time: a global random source such as that of math/rand/v2, which cannot be seeded, or memory that outlives the process. Ask env.NewID() instead, or seed a source."
 	}
-	return "The source is not known: the order of a map, a global random source such as that of math/rand/v2, the wall clock and memory that outlives the process do this."
+	return "The source is not known: the order of a map, a global random source such as that of math/rand/v2, the wall clock, memory that outlives the process, and goroutines of one request that race for something between two steps do this."
 }
 
 // numbers are runs of digits, and of what hexadecimal ids are made of.

@@ -38,6 +38,7 @@ type tables struct {
 	closings map[interleave.Key]closingValue
 
 	increments increments
+	end        func() // of what was arranged for code in bubbles; may be nil
 }
 
 type storeKey struct {
@@ -71,6 +72,9 @@ func newTables(sys *System, b Bounds) (*tables, error) {
 			t.close()
 			return nil, err
 		}
+	}
+	if sys.ordinary {
+		t.end = oneAtATime()
 	}
 	t.server = t.tree.Root(aServer, false, func() interleave.Process {
 		if sys.ordinary {
@@ -156,6 +160,10 @@ func (t *tables) clientOf(i int, closing bool) model.Client {
 }
 
 func (t *tables) close() {
+	if t.end != nil {
+		t.end()
+		t.end = nil
+	}
 	for _, b := range t.backends {
 		_ = b.Close()
 	}

@@ -15,7 +15,7 @@ import (
 // ErrContended is a bubble in which a goroutine waits for a mutex whose holder
 // stands still. It cannot be used any more; run its history again in one that
 // polls.
-var ErrContended = errors.New("a goroutine waits for a mutex")
+var ErrContended = errors.New("time cannot move while a goroutine waits for a mutex")
 
 // Bubble runs tasks that are unmodified code: a task may start goroutines, lock
 // mutexes, sleep, and use whatever package time and contexts offer. It is a
@@ -43,16 +43,17 @@ type Bubble struct {
 	polls bool
 	lost  bool // the controller cannot be reached any more
 
-	mu       sync.Mutex
-	dead     bool
-	refused  int // how often it was asked for something since
-	waiting  []*waiter
-	tasks    []*bubbleTask
-	current  int                  // the task that the last order was for, -1 if for none
-	started  map[uint64]int       // goroutine → the task that it is
-	creators map[uint64]*creation // goroutine → who made it
-	members  map[uint64]bool      // goroutines seen in the bubble
-	activity chan struct{}        // of the bubble; tells a probe that something happened
+	mu        sync.Mutex
+	dead      bool
+	refused   int // how often it was asked for something since
+	waiting   []*waiter
+	deadlines []time.Time // of contexts, in order
+	tasks     []*bubbleTask
+	current   int                  // the task that the last order was for, -1 if for none
+	started   map[uint64]int       // goroutine → the task that it is
+	creators  map[uint64]*creation // goroutine → who made it
+	members   map[uint64]bool      // goroutines seen in the bubble
+	activity  chan struct{}        // of the bubble; tells a probe that something happened
 }
 
 // waiter is a goroutine that waits for the outcome of what it asked for.
@@ -249,6 +250,11 @@ func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
 		return nil, b.refuse()
 	}
 	b.waiting = append(b.waiting, w)
+	if d, ok := ctx.Deadline(); ok {
+		if at, known := slices.BinarySearchFunc(b.deadlines, d, time.Time.Compare); !known {
+			b.deadlines = slices.Insert(b.deadlines, at, d)
+		}
+	}
 	b.mu.Unlock()
 	b.happened()
 	for {
@@ -311,7 +317,11 @@ func (b *Bubble) happened() {
 // Resume hands the n-th of the goroutines of a task that wait the outcome of what
 // it asked for.
 func (b *Bubble) Resume(task, n int, outcome any) {
-	w := b.of(task)[n]
+	all := b.of(task)
+	if n >= len(all) {
+		panic(fmt.Errorf("%w: goroutine %d of a request asked for something, given the same again only %d do", ErrNondeterministic, n+1, len(all)))
+	}
+	w := all[n]
 	b.do(task, func() {
 		b.drop(w)
 		w.in <- outcome
@@ -326,34 +336,42 @@ func (b *Bubble) drop(w *waiter) {
 
 // Advance moves time on; timers that are due fire. It does nothing if it is that
 // time already. Those who wait are told that their deadline has come before others
-// are; see [Bubble.Cancel].
-func (b *Bubble) Advance(to time.Time) {
+// are; see [Bubble.Cancel]. It says whether it is that time now: time stands still
+// once a goroutine waits for a mutex.
+func (b *Bubble) Advance(to time.Time) (reached bool) {
 	for {
-		first, found := b.firstDeadline()
-		if !found || first.After(to) {
+		next, found := b.nextDeadline(to)
+		if !found {
 			break
 		}
-		b.do(-1, func() { time.Sleep(time.Until(first.Add(-1))) })
-		if !b.expire(-1, context.DeadlineExceeded, func(w *waiter) bool {
+		b.do(-1, func() { time.Sleep(time.Until(next.Add(-1))) })
+		b.expire(-1, context.DeadlineExceeded, func(w *waiter) bool {
 			d, ok := w.ctx.Deadline()
-			return ok && !d.After(first)
-		}) {
-			break
+			return ok && !d.After(next)
+		})
+		if len(b.Waiting()) > 0 {
+			return false
+		}
+		b.do(-1, func() { time.Sleep(time.Until(next)) })
+		if len(b.Waiting()) > 0 {
+			return false
 		}
 	}
 	b.do(-1, func() { time.Sleep(time.Until(to)) })
+	return true
 }
 
-// firstDeadline is when the first context ends with which somebody waits.
-func (b *Bubble) firstDeadline() (first time.Time, found bool) {
+// nextDeadline is the first deadline up to a time of the contexts with which anybody
+// has asked for something; it is forgotten.
+func (b *Bubble) nextDeadline(to time.Time) (next time.Time, found bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, w := range b.waiting {
-		if d, ok := w.ctx.Deadline(); ok && (!found || d.Before(first)) {
-			first, found = d, true
-		}
+	if len(b.deadlines) == 0 || b.deadlines[0].After(to) {
+		return next, false
 	}
-	return first, found
+	next = b.deadlines[0]
+	b.deadlines = b.deadlines[1:]
+	return next, true
 }
 
 // Wake lets time move until something is asked for or a task ends, and returns

@@ -94,7 +94,7 @@ func (ts *Tasks) run(t *task) {
 func (ts *Tasks) Ask(op Op) any {
 	t := ts.current
 	if t == nil {
-		panic("interleave: a store, clock or network was used outside a task")
+		panic("interleave: a store, clock or network was used outside a task: before the first request, or in a goroutine of its own")
 	}
 	if !ts.killed {
 		t.yield(op)
