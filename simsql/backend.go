@@ -200,7 +200,7 @@ func (b *backend) statement(c **content, conn connState, o op, now time.Time) (c
 	if err == nil {
 		after.savepoint(o.sql, conn.open)
 	}
-	a.holds = o.query && !o.sql.dml && err == nil && len(a.rows) > 0 && p.access != accessNone && b.options.journal != Memory
+	a.holds = o.query && !o.sql.dml && err == nil && len(a.rows) > 0 && (p.access != accessNone || b.options.journal == Memory)
 	if a.within {
 		b.at = position{base, after.log}
 		return after, reply(a, err)

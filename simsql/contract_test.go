@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,11 +60,11 @@ func (r *record) query(db runner, query string, args ...any) {
 			into[i] = &values[i]
 		}
 		err := rows.Scan(into...)
-		line := ""
+		var line []string
 		for _, v := range values {
-			line += fmt.Sprintf(" %T %v", v, v)
+			line = append(line, fmt.Sprintf("%T %v", v, v))
 		}
-		r.add(" %s %v", line, err)
+		r.add("  %s %v", strings.Join(line, ", "), err)
 		types, _ := rows.ColumnTypes()
 		for _, c := range types {
 			r.add("    %v", c.ScanType())

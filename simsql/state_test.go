@@ -179,14 +179,6 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	memory := simsql.Store("db", schema, simsql.Options{Journal: simsql.Memory})
-	few := memory.Connector(nil)
-	if _, err := few.Connect(context.Background()); err != nil {
-		t.Error(err)
-	}
-	if _, err := few.Connect(context.Background()); err == nil || !strings.Contains(err.Error(), "another, empty one") {
-		t.Errorf("a second connection to a database in memory: %v", err)
-	}
 }
 
 // TestUsage: options and set-ups that cannot be used are told when the store opens.
