@@ -163,6 +163,16 @@ var programs = map[string]func(r *record, db *sql.DB){
 		_, err = db.ExecContext(ended, "DELETE FROM log")
 		r.add("exec %s", told(err))
 	},
+	"savepoints": func(r *record, db *sql.DB) {
+		for _, sql := range []string{
+			"INSERT INTO log VALUES ('first', 0)",
+			"SAVEPOINT s", "BEGIN IMMEDIATE", "ROLLBACK TO s", "INSERT INTO log VALUES ('x', 1)",
+			"SAVEPOINT s", "DELETE FROM log", "ROLLBACK TO s", "RELEASE s", "RELEASE s",
+		} {
+			r.exec(db, sql)
+		}
+		r.query(db, "SELECT * FROM log")
+	},
 	"foreign keys": func(r *record, db *sql.DB) {
 		r.exec(db, "INSERT INTO child VALUES (1, 77)")
 		r.exec(db, "DELETE FROM child")

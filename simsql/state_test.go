@@ -50,7 +50,7 @@ func TestAnyOrder(t *testing.T) {
 			defer db.Close()
 			db.SetMaxOpenConns(1)
 			var r record
-			for _, name := range []string{"ids", "transactions", "foreign keys", "rollback by an error"} {
+			for _, name := range []string{"ids", "savepoints", "transactions", "foreign keys", "rollback by an error"} {
 				programs[name](&r, db)
 			}
 			for i := 0; i < len(all); i += 3 {
