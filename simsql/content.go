@@ -71,6 +71,10 @@ func newContent(b *backend, s *schema, tables []*table, version string) *content
 // they hold.
 func (c *content) String() string { return c.store.name + ": " + c.text }
 
+// is says whether two contents are one also to the worker: equal, and with each
+// table at the same place.
+func (c *content) is(o *content) bool { return c.id == o.id && c.schema == o.schema }
+
 // Times is the times in all rows.
 func (c *content) Times() []time.Time {
 	var all []driver.Value
