@@ -24,9 +24,10 @@ type backend struct {
 	worker   *worker
 	at       position
 	restores int
-	pages    map[string]string // each page once
-	tables   map[string]*table // each content of a table once
+	pages    map[string]string            // each page once
+	tables   map[string]map[string]*table // each content of a table once, by name and rows
 	schemas  map[string]*schema
+	contents map[string]*content // by id
 }
 
 // open sets a database up and makes a backend of it.
@@ -37,7 +38,7 @@ func open(name, setup string, o settings) (*backend, error) {
 	}
 	b := &backend{
 		name: name, options: o, worker: w, traits: traitsOf(split(setup)),
-		pages: map[string]string{}, tables: map[string]*table{}, schemas: map[string]*schema{},
+		pages: map[string]string{}, tables: map[string]map[string]*table{}, schemas: map[string]*schema{}, contents: map[string]*content{},
 	}
 	if err := b.setUp(setup); err != nil {
 		_ = b.Close()
@@ -76,7 +77,7 @@ func (b *backend) setUp(script string) error {
 	if err != nil {
 		return err
 	}
-	b.first, b.at = c, position{base: c}
+	b.first, b.at, b.contents[c.id] = c, position{base: c}, c
 	return b.save(c)
 }
 
@@ -200,7 +201,7 @@ func (b *backend) statement(c **content, conn connState, o op, now time.Time) (c
 	if err == nil {
 		after.savepoint(o.sql, conn.open)
 	}
-	a.holds = o.query && !o.sql.dml && err == nil && len(a.rows) > 0 && p.access != accessNone && b.options.journal != Memory
+	a.holds = o.query && !o.sql.dml && err == nil && len(a.rows) > 0 && (p.access != accessNone || b.options.journal == Memory)
 	if a.within {
 		b.at = position{base, after.log}
 		return after, reply(a, err)
@@ -230,10 +231,18 @@ func (b *backend) settle(c **content, after *connState, base *content) error {
 	if err != nil {
 		return err
 	}
-	if now.id != base.id {
-		now.parent, now.made = base, after.log
-		*c = now
-		b.at = position{base: now}
+	if now.id == base.id {
+		if !now.is(base) {
+			b.at = position{} // the same, but with its tables elsewhere
+		}
+		return nil
 	}
+	if known, ok := b.contents[now.id]; ok && known.is(now) {
+		now = known
+	} else {
+		now.parent, now.made = base, after.log
+		b.contents[now.id] = now
+	}
+	*c, b.at = now, position{base: now}
 	return nil
 }

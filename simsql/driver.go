@@ -87,7 +87,6 @@ type connector struct {
 
 	mu     sync.Mutex
 	opened int
-	living int
 	conns  map[int]*conn
 }
 
@@ -98,15 +97,6 @@ func (c *connector) Idle(connection int) bool {
 	defer c.mu.Unlock()
 	on := c.conns[connection]
 	return on == nil || !on.within && len(on.open) == 0
-}
-
-// MaxOpenConns is how many connections a pool may open: one to a database in
-// memory, any number (0) to one in a file.
-func (c *connector) MaxOpenConns() int {
-	if c.journal == Memory {
-		return 1
-	}
-	return 0
 }
 
 // Driver is what opens the connections.
@@ -125,11 +115,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.journal == Memory && c.living > 0 {
-		return nil, fmt.Errorf("simsql: store %s is a private database in memory: a second connection would see another, empty one; leave SetMaxOpenConns at 1, or use a file", c.name)
-	}
 	c.opened++
-	c.living++
 	if c.conns == nil {
 		c.conns = map[int]*conn{}
 	}

@@ -85,8 +85,9 @@ func (b *backend) Waits(now, of exactlyone.State, what interleave.Op, others []e
 	if !ok {
 		return false
 	}
-	if b.options.journal == Memory {
-		return len(others) > 0
+	if b.options.journal == Memory { // there is one connection, and somebody may have it
+		s, _ := of.(*session)
+		return len(others) > 0 || s != nil && slices.ContainsFunc(s.conns, func(c connState) bool { return c.number != o.conn })
 	}
 	c := b.conflict(now, of, o, others)
 	return c.code != 0 && c.waits && o.patient

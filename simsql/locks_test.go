@@ -328,8 +328,11 @@ func (c *comparison) real(n int) (all []driver.Conn, err error) {
 			return nil, err
 		}
 		all = append(all, conn)
+		if err := exec(conn, "PRAGMA synchronous=OFF"); err != nil {
+			return nil, err
+		}
 		if i == 0 {
-			if err := exec(conn, "PRAGMA synchronous=OFF;"+locksSchema); err != nil {
+			if err := exec(conn, locksSchema); err != nil {
 				return nil, err
 			}
 		}
