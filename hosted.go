@@ -192,12 +192,13 @@ func (h *hosted) give(g given) {
 		h.bubble.Advance(event.now)
 		t.seed = event.seed
 		h.sow(t)
+		server := h.server // of this process, also if it is left behind
 		h.bubble.Go(i, func(ctx context.Context) fmt.Stringer {
 			if r, isRound := event.what.(round); isRound {
-				h.sys.Background[r.actor].Run(ctx, h.server)
+				h.sys.Background[r.actor].Run(ctx, server)
 				return ok{}
 			}
-			return h.server.Handle(ctx, event.what.(model.Request))
+			return server.Handle(ctx, event.what.(model.Request))
 		})
 	case passed:
 		if len(h.bubble.Waiting()) > 0 || !h.bubble.Advance(event.Time) {

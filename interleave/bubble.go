@@ -43,18 +43,19 @@ type Bubble struct {
 	polls bool
 	lost  bool // the controller cannot be reached any more
 
-	mu        sync.Mutex
-	dead      bool
-	refused   int // how often it was asked for something since
-	waiting   []*waiter
-	deadlines []time.Time // of contexts, in order
-	tasks     []*bubbleTask
-	current   int                  // the task that the last order was for, -1 if for none
-	last      int                  // the last task that an order was for, -1 if none was
-	started   map[uint64]int       // goroutine → the task that it is
-	creators  map[uint64]*creation // goroutine → who made it
-	members   map[uint64]bool      // goroutines seen in the bubble
-	activity  chan struct{}        // of the bubble; tells a probe that something happened
+	mu         sync.Mutex
+	dead       bool
+	refused    int // how often it was asked for something since
+	waiting    []*waiter
+	deadlines  []time.Time // of contexts, in order
+	tasks      []*bubbleTask
+	current    int                  // the task that the last order was for, -1 if for none
+	last       int                  // the last task that an order was for, -1 if none was
+	started    map[uint64]int       // goroutine → the task that it is
+	creators   map[uint64]*creation // goroutine → who made it
+	members    map[uint64]bool      // goroutines seen in the bubble
+	controller goroutine            // as it was last seen
+	activity   chan struct{}        // of the bubble; tells a probe that something happened
 }
 
 // waiter is a goroutine that waits for the outcome of what it asked for.
