@@ -18,17 +18,17 @@ import (
 
 // busy is a handler that does a little of everything that could go another way each
 // time: goroutines, a mutex that is held across statements, a deadline, random
-// names, and a goroutine that it leaves.
+// names, and a goroutine that it leaves. Goroutines do not race for anything between
+// two steps: who wins is not for the search to say.
 func busy(mu *sync.Mutex, db *sql.DB) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 		defer cancel()
 		var g group
 		for i := range 2 {
+			name := rand.Text()
 			g.Go(func() error {
-				mu.Lock()
-				defer mu.Unlock()
-				_, err := db.ExecContext(ctx, "UPDATE rows SET body = ? WHERE id = ?", rand.Text(), i)
+				_, err := db.ExecContext(ctx, "UPDATE rows SET body = ? WHERE id = ?", name, i+10)
 				return err
 			})
 		}
@@ -36,6 +36,8 @@ func busy(mu *sync.Mutex, db *sql.DB) http.HandlerFunc {
 			fails(w, err)
 			return
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			fails(w, err)
