@@ -1,6 +1,9 @@
 package exactlyone
 
 import (
+	"fmt"
+	"strings"
+
 	"exactlyone/interleave"
 	"exactlyone/model"
 	"exactlyone/props"
@@ -66,16 +69,34 @@ func (w *world) End(v []uint32) uint32 {
 // it goes on with the closing phase, if any property wants one.
 func (w *world) judgement(v []uint32, end bool) props.Verdict {
 	facts := props.Fact(v[atFacts])
-	verdict := w.judge(v[atProps], w.shared(v), facts, nil, end)
+	view := props.View{Facts: facts, End: end}
+	if end {
+		view.Stuck = w.waitsForEver(v)
+	}
+	verdict := w.judge(v[atProps], w.shared(v), view)
+	w.held |= verdict.Held
 	if end && verdict.Broken < 0 && w.closes {
 		c := w.closing(v)
 		if c.Resumed > 0 {
 			w.noted("closing phases in which a client tried again")
 		}
-		verdict = w.judge(c.state, c.shared, facts, &c.Closing, end)
+		verdict = w.judge(c.state, c.shared, props.View{Facts: facts, End: end, Closing: &c.Closing})
+		w.held |= verdict.Held
 	}
-	w.held |= verdict.Held
 	return verdict
+}
+
+// waitsForEver says which requests wait at the end of an execution, and for what.
+func (w *world) waitsForEver(v []uint32) string {
+	var all []string
+	for c := range w.clients {
+		for s := range w.layout.slots {
+			if w.word(v, c, s).phase() == phaseRunning {
+				all = append(all, fmt.Sprintf("the request of %s waits for ever, for: %s", w.requestName(c, s), w.opText(w.handlerStands(v, c, s).Op)))
+			}
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // stuck says whether somebody is left who has not ended.

@@ -89,7 +89,7 @@ func (w *world) close(u []uint32, resumed [maxTogether]bool, end *closingValue) 
 	c := closer{world: w, u: u, next: make([]uint32, len(u)), resumed: resumed}
 	c.run()
 	end.shared, end.state = slices.Clone(w.shared(c.u)), c.u[atProps]
-	switch verdict := w.judge(c.u[atProps], w.shared(c.u), props.Fact(c.u[atFacts]), nil, true); {
+	switch verdict := w.judge(c.u[atProps], w.shared(c.u), props.View{Facts: props.Fact(c.u[atFacts]), End: true}); {
 	case c.broken != 0 && verdict.Broken >= 0:
 		end.Broken = fmt.Sprintf("while clients try again, %s is broken: %s", w.props[verdict.Broken].Name, verdict.Message)
 	default:

@@ -67,8 +67,7 @@ type opened struct {
 
 // DB is the database of that name, as database/sql opens it: one pool for each
 // process, however often it is asked for. It panics if the system declares none, or
-// one that has no driver. A connector with a method MaxOpenConns() int says how many
-// connections there may be at once, 0 for any number.
+// one that has no driver.
 func (e *Env) DB(name string) *sql.DB {
 	s := e.Store(name).(portStore)
 	connector := e.stores[s.store].Connector
@@ -82,9 +81,6 @@ func (e *Env) DB(name string) *sql.DB {
 	}
 	c := connector(s.ask)
 	db := sql.OpenDB(c)
-	if few, ok := c.(interface{ MaxOpenConns() int }); ok {
-		db.SetMaxOpenConns(few.MaxOpenConns())
-	}
 	if e.dbs == nil {
 		e.dbs = map[int]opened{}
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/cryptotest"
 	"time"
@@ -62,10 +61,6 @@ type hostedTask struct {
 	over        bool               // its handler has returned and nothing is left of it
 }
 
-// contended says whether code of any system in this process has been seen to wait
-// for a mutex: then bubbles poll from the start, which only takes longer.
-var contended atomic.Bool
-
 // How far ahead it is looked for what a goroutine waits for: that of a request that
 // has not been answered, and one that a handler has left. A ticker that does nothing
 // visible ticks all that time.
@@ -91,11 +86,14 @@ func (h *hosted) launch() {
 			panic(fmt.Errorf("%w: system %q: Start: %v", ErrUsage, h.sys.Name, r))
 		}
 	}()
-	h.polls = contended.Load()
+	h.polls = h.sys.contended.Load()
 	h.bubble = interleave.NewBubble(clock.Epoch, h.polls, func(b *interleave.Bubble) {
 		env.asker = b
 		if server = h.sys.Start(env); server == nil {
 			panic("it returned no server")
+		}
+		if o, ok := server.(ordinary); ok {
+			server = o.Server // as background actors know it
 		}
 	})
 	h.server = server
@@ -114,7 +112,7 @@ func (h *hosted) Handle(task int, event any) (parked []interleave.Parked) {
 			if h.polls {
 				panic(r)
 			}
-			contended.Store(true)
+			h.sys.contended.Store(true)
 			h.again(h.given)
 			parked = h.parked()
 		}
@@ -184,7 +182,7 @@ func (h *hosted) give(g given) {
 		h.bubble.Advance(event.now)
 		t.seed = event.seed
 		h.sow(t)
-		server := h.server
+		server := h.server // of this process, also if it is left behind
 		h.bubble.Go(i, func(ctx context.Context) fmt.Stringer {
 			if r, isRound := event.what.(round); isRound {
 				h.sys.Background[r.actor].Run(ctx, server)
@@ -234,8 +232,10 @@ func (h *hosted) parked() []interleave.Parked {
 		switch {
 		case s.Result == nil:
 			handler = h.stands(i, s.Asks)
+			handler.Deadlines = s.Deadlines
 		case len(s.Asks) > 0 || h.sleeps(i):
 			rest = h.stands(i, s.Asks)
+			rest.Deadlines = s.Deadlines
 		}
 		all = append(all, handler, rest)
 	}
@@ -330,7 +330,7 @@ type wakeKey struct {
 func (h *hosted) probe(i int) (at time.Time, ok bool) {
 	defer func() {
 		if interleave.Contended(recover()) {
-			contended.Store(true)
+			h.sys.contended.Store(true)
 			at, ok = time.Time{}, false // it waits for a mutex before it comes to a time
 		}
 	}()

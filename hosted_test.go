@@ -171,29 +171,7 @@ func TestHostedLeft(t *testing.T) {
 
 func waitsForEver() { <-(chan int)(nil) }
 
-// TestHostedDeadlock: code that waits for ever is a finding that says where.
-func TestHostedDeadlock(t *testing.T) {
-	for want, wait := range map[string]func(){
-		"wait for another goroutine: chan receive (nil chan) in exactlyone.waitsForEver < ": waitsForEver,
-		"wait for a mutex: sync.Mutex.Lock in exactlyone.locksTwice < ":                     locksTwice,
-	} {
-		sys := hostedSystem(func(env *Env) Server {
-			return Goroutines(plain{store: env.Store("db"), before: func(context.Context) { wait() }})
-		})
-		r := mustRun(t, sys, Bounds{Clients: 1, Attempts: 1, Crashes: None, LostAnswers: None, Jumps: None}, Options{})
-		if r.Verdict != Violated || !strings.Contains(withoutLines([]string{r.Story.Message}), want) {
-			t.Errorf("%s, want %s", reported(t, r), want)
-		}
-	}
-}
-
 // withoutLines is stacks without the names of files and lines.
 func withoutLines(stacks []string) string {
 	return regexp.MustCompile(` \(\w+\.go:\d+\)`).ReplaceAllString(fmt.Sprint(stacks), "")
-}
-
-func locksTwice() {
-	var mu sync.Mutex
-	mu.Lock()
-	mu.Lock()
 }

@@ -94,11 +94,22 @@ func parkedText(p interleave.Parked) string {
 	case p.Op == nil:
 		return "the end with " + p.Result.String()
 	default:
-		if s, ok := p.Op.(storeOp); ok {
-			return s.op.String()
-		}
-		return p.Op.String()
+		return askedText(p.Op)
 	}
+}
+
+func askedText(op interleave.Op) string {
+	switch op := op.(type) {
+	case storeOp:
+		return op.op.String()
+	case forkOp:
+		var all []string
+		for _, op := range op.ops {
+			all = append(all, askedText(op))
+		}
+		return strings.Join(all, " | ")
+	}
+	return op.String()
 }
 
 // source says where a difference comes from, as far as it can be told.

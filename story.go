@@ -175,7 +175,7 @@ func (w *world) tellStep(v []uint32, a interleave.Action, next []uint32) (Step, 
 		w.tellClient(v, who, arg, log, add)
 	case actDuplicate:
 		add(nodeName(arg), "▶ "+w.requestName(who, slot))
-		add(w.requestName(who, slot), strings.Join(append([]string{"its copy arrives"}, log.ended...), "; "))
+		add(w.requestName(who, slot), "its copy arrives"+ends(log))
 	case actLand:
 		add("store "+w.lateStore(v, arg), "the late COMMIT takes effect")
 	default:
@@ -232,26 +232,27 @@ func (w *world) stepText(op interleave.Op, log *stepLog) string {
 	if log.reply != "" {
 		text += " → " + log.reply
 	}
-	for _, n := range log.notes {
-		text += " (" + n + ")"
-	}
 	return text + ends(log)
 }
 
-func ends(log *stepLog) string {
-	if len(log.ended) == 0 {
-		return ""
+// ends is what requests noted in a step, and those that came to their end.
+func ends(log *stepLog) (text string) {
+	for _, n := range log.notes {
+		text += " (" + n + ")"
 	}
-	return "; " + strings.Join(log.ended, "; ")
+	for _, e := range log.ended {
+		text += "; " + e
+	}
+	return text
 }
 
 func (w *world) tellClient(v []uint32, c, node int, log *stepLog, add func(who, what string)) {
 	switch op := w.clientStands(v, c).Op.(type) {
 	case sendOp:
-		add(w.name(c), strings.Join(append([]string{"sends " + op.req.Brief()}, log.ended...), "; "))
+		add(w.name(c), "sends "+op.req.Brief()+ends(log))
 		add(nodeName(node), "▶ "+w.name(c))
 	case roundOp:
-		add(w.name(c), strings.Join(append([]string{"begins a round"}, log.ended...), "; "))
+		add(w.name(c), "begins a round"+ends(log))
 		add(nodeName(node), "▶ "+w.name(c))
 	case sinceOp:
 		add(w.name(c), "begins to wait")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"exactlyone/interleave"
@@ -100,6 +101,9 @@ type System struct {
 	seeded   bool        // what it draws from crypto/rand can be made deterministic
 	wakes    *sync.Map   // of hosted processes
 	left     *leftBehind // by them
+	// Its code has been seen to wait for a mutex: then bubbles poll from the start,
+	// which only takes longer.
+	contended *atomic.Bool
 }
 
 // Store declares one store of a system.
@@ -213,7 +217,7 @@ func (s System) prepared() (*System, error) {
 	}
 	s.Stores = slices.Concat(s.Stores, s.servicesAsStores())
 	s.ordinary, s.wakes = isOrdinary(&s), new(sync.Map)
-	s.left = new(leftBehind)
+	s.left, s.contended = new(leftBehind), new(atomic.Bool)
 	return &s, nil
 }
 

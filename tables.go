@@ -323,20 +323,21 @@ func nameOf(op model.Operation) string {
 	return op.Name
 }
 
-// judge asks the properties, once for each state they meet before a closing
-// phase.
-func (t *tables) judge(state uint32, shared []uint32, facts props.Fact, closing *props.Closing, end bool) props.Verdict {
+// judge asks the properties of a view but for its effects, once for each state
+// they meet before a closing phase.
+func (t *tables) judge(state uint32, shared []uint32, view props.View) props.Verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := judgeKey{state, t.contentsOf(shared), facts, end}
-	if v, ok := t.verdicts[k]; ok && closing == nil {
+	k := judgeKey{state, t.contentsOf(shared), view.Facts, view.End}
+	plain := view.Closing == nil && view.Stuck == ""
+	if v, ok := t.verdicts[k]; ok && plain {
 		return v
 	}
 	s := t.values.Value(state).(*props.State)
 	var v props.Verdict
-	view := props.View{Effects: t.effectsIn(shared), End: end, Facts: facts, Closing: closing}
+	view.Effects = t.effectsIn(shared)
 	callback("properties", func() { v = s.Judge(view) })
-	if closing == nil {
+	if plain {
 		t.verdicts[k] = v
 	}
 	return v

@@ -143,6 +143,7 @@ func (w *world) jumpTargets(v []uint32) []int64 {
 			}
 		}
 		w.eachSleeper(v, around)
+		w.eachDeadline(v, around)
 	}
 	if w.sys.Retention > 0 && w.inFlight(v) {
 		t = slices.DeleteFunc(t, w.expired)
@@ -153,6 +154,23 @@ func (w *world) jumpTargets(v []uint32) []int64 {
 		panic(fmt.Errorf("%w: the clock has more than %d boundaries to jump to; declare fewer durations", ErrUsage, maxTargets))
 	}
 	return w.targets
+}
+
+// eachDeadline calls f with the time at which each request gives up what it asks
+// for.
+func (w *world) eachDeadline(v []uint32, f func(ns int64)) {
+	if !w.sys.ordinary {
+		return
+	}
+	for c := range w.clients {
+		for s := range w.layout.slots {
+			if w.word(v, c, s).phase() == phaseRunning {
+				for _, d := range w.handlerStands(v, c, s).Deadlines {
+					f(d.UnixNano())
+				}
+			}
+		}
+	}
 }
 
 // eachSleeper calls f with the time at which each sleeper is due.

@@ -43,17 +43,19 @@ type Bubble struct {
 	polls bool
 	lost  bool // the controller cannot be reached any more
 
-	mu        sync.Mutex
-	dead      bool
-	refused   int // how often it was asked for something since
-	waiting   []*waiter
-	deadlines []time.Time // of contexts, in order
-	tasks     []*bubbleTask
-	current   int                  // the task that the last order was for, -1 if for none
-	started   map[uint64]int       // goroutine → the task that it is
-	creators  map[uint64]*creation // goroutine → who made it
-	members   map[uint64]bool      // goroutines seen in the bubble
-	activity  chan struct{}        // of the bubble; tells a probe that something happened
+	mu         sync.Mutex
+	dead       bool
+	refused    int // how often it was asked for something since
+	waiting    []*waiter
+	deadlines  []time.Time // of contexts, in order
+	tasks      []*bubbleTask
+	current    int                  // the task that the last order was for, -1 if for none
+	last       int                  // the last task that an order was for, -1 if none was
+	started    map[uint64]int       // goroutine → the task that it is
+	creators   map[uint64]*creation // goroutine → who made it
+	members    map[uint64]bool      // goroutines seen in the bubble
+	controller goroutine            // as it was last seen
+	activity   chan struct{}        // of the bubble; tells a probe that something happened
 }
 
 // waiter is a goroutine that waits for the outcome of what it asked for.
@@ -64,6 +66,7 @@ type waiter struct {
 	goroutine uint64
 	site      string // where the goroutine was started, "" for a task's own
 	task      int    // -1 if it belongs to none
+	turn      bool   // it will be told when its context has ended
 }
 
 type bubbleTask struct {
@@ -74,8 +77,9 @@ type bubbleTask struct {
 
 // creation says who started a goroutine, and where.
 type creation struct {
-	by   uint64
-	site string
+	by    uint64
+	site  string
+	timer bool // it runs the function of a time.AfterFunc, and by is whoever ran just then
 }
 
 // NewBubble starts a bubble whose time begins at start, and in it a goroutine
@@ -85,7 +89,7 @@ type creation struct {
 // something.
 func NewBubble(start time.Time, polls bool, setUp func(b *Bubble)) *Bubble {
 	b := &Bubble{
-		orders: make(chan func()), done: make(chan struct{}), ended: make(chan any, 1), polls: polls, current: -1, watch: time.NewTimer(time.Hour),
+		orders: make(chan func()), done: make(chan struct{}), ended: make(chan any, 1), polls: polls, current: -1, last: -1, watch: time.NewTimer(time.Hour),
 		started: map[uint64]int{}, creators: map[uint64]*creation{}, members: map[uint64]bool{},
 	}
 	go func() {
@@ -144,6 +148,9 @@ func (b *Bubble) do(task int, order func()) {
 		panic(ErrContended)
 	}
 	b.current = task
+	if task >= 0 {
+		b.last = task
+	}
 	b.orders <- order
 	b.await()
 	if unknown := b.unidentified(); len(unknown) > 0 {
@@ -198,41 +205,44 @@ func (t *bubbleTask) run(ctx context.Context, f func(ctx context.Context) fmt.St
 	returned = true
 }
 
-// Cancel ends the context of a task. Those of its goroutines that wait are told
-// first, and then all that watch the context: else which of them gets to, say, roll
-// a transaction back would be left to chance.
+// Cancel ends the context of a task. Those of its goroutines that wait go on one
+// after another, the first before anybody else that watches the context: else which
+// of them gets to, say, roll a transaction back would be left to chance.
 func (b *Bubble) Cancel(task int) {
-	b.expire(task, context.Canceled, func(w *waiter) bool {
+	end := b.tasks[task].cancel
+	b.expire(task, expired{end: end}, func(w *waiter) bool {
 		of, ok := w.ctx.Value(taskKey{}).(int)
 		return ok && of == task && w.ctx.Done() != nil
 	})
-	b.do(task, b.tasks[task].cancel)
+	b.do(task, end)
 }
 
-// expired is what a goroutine is given whose context is about to end.
-type expired struct{ err error }
+// expired is what a goroutine is given that is to see that its context has ended,
+// once it has called end, or that it is about to end with an error.
+type expired struct {
+	end func()
+	err error
+}
 
-// expire tells goroutines that wait that their context has ended, and says whether
-// there were any.
-func (b *Bubble) expire(task int, err error, which func(*waiter) bool) bool {
+// expire tells goroutines that wait that their context has ended.
+func (b *Bubble) expire(task int, what expired, which func(*waiter) bool) {
 	var told []*waiter
 	b.mu.Lock()
 	for _, w := range b.waiting {
 		if which(w) {
+			w.turn = true
 			told = append(told, w)
 		}
 	}
 	b.mu.Unlock()
-	if len(told) == 0 {
-		return false
+	for _, w := range told {
+		b.do(task, func() {
+			b.mu.Lock()
+			w.turn = false
+			b.mu.Unlock()
+			w.in <- what
+		})
 	}
-	b.do(task, func() {
-		for _, w := range told {
-			b.drop(w)
-			w.in <- expired{err}
-		}
-	})
-	return true
 }
 
 // Ask parks the calling goroutine until op was carried out and returns the
@@ -257,6 +267,7 @@ func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
 	}
 	b.mu.Unlock()
 	b.happened()
+	done := ctx.Done()
 	for {
 		select {
 		case out := <-w.in:
@@ -264,13 +275,28 @@ func (b *Bubble) Ask(ctx context.Context, op Op) (any, error) {
 			case killed:
 				return nil, b.refuse()
 			case expired:
-				return nil, out.err
+				if out.end != nil {
+					out.end()
+					out.err = ctx.Err()
+				}
+				if out.err != nil {
+					b.drop(w)
+					return nil, out.err
+				}
+				done = ctx.Done() // it goes on without the one that has ended
 			case identify:
 				b.identify(w)
 			default:
 				return out, nil
 			}
-		case <-ctx.Done():
+		case <-done:
+			b.mu.Lock()
+			turn := w.turn
+			b.mu.Unlock()
+			if turn {
+				done = nil // it is told when it is its turn
+				continue
+			}
 			b.drop(w)
 			return nil, ctx.Err()
 		}
@@ -345,7 +371,7 @@ func (b *Bubble) Advance(to time.Time) (reached bool) {
 			break
 		}
 		b.do(-1, func() { time.Sleep(time.Until(next.Add(-1))) })
-		b.expire(-1, context.DeadlineExceeded, func(w *waiter) bool {
+		b.expire(-1, expired{err: context.DeadlineExceeded}, func(w *waiter) bool {
 			d, ok := w.ctx.Deadline()
 			return ok && !d.After(next)
 		})
@@ -399,7 +425,9 @@ func (b *Bubble) Wake(limit time.Duration) (at time.Time, ok bool) {
 const lastMoments = 10 * time.Second
 
 // Kill refuses goroutines what they wait for, and all that they ask for later, and
-// ends their contexts; atEnd runs in the bubble. It says whether goroutines are
+// then ends their contexts; atEnd runs in the bubble. Code that goes on trying
+// whatever happens would not ask any more once its context has ended, and so would
+// not be stopped. It says whether goroutines are
 // left, which stand where they stood for ever.
 func (b *Bubble) Kill(atEnd func()) (left bool) {
 	if b.lost {
@@ -415,6 +443,8 @@ func (b *Bubble) Kill(atEnd func()) (left bool) {
 		for _, w := range waiting {
 			w.in <- killed{}
 		}
+	})
+	b.do(-1, func() {
 		for _, t := range b.tasks {
 			if t.cancel != nil {
 				t.cancel()
@@ -430,46 +460,4 @@ func (b *Bubble) Kill(atEnd func()) (left bool) {
 	b.lost = true
 	close(b.orders)
 	return <-b.ended != nil
-}
-
-// of is the waiting goroutines of a task.
-func (b *Bubble) of(task int) []*waiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var all []*waiter
-	for _, w := range b.waiting {
-		if w.task == task {
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
-// Standing is where one task of a bubble stands.
-type Standing struct {
-	Result fmt.Stringer // what it returned, nil if it has not
-	Asks   []Op         // what its goroutines ask for, in an order that is the same every time
-}
-
-// Standing says where a task stands.
-func (b *Bubble) Standing(task int) Standing {
-	s := Standing{}
-	b.mu.Lock()
-	if task < len(b.tasks) && b.tasks[task].ended {
-		s.Result = b.tasks[task].result
-	}
-	b.mu.Unlock()
-	for _, w := range b.of(task) {
-		s.Asks = append(s.Asks, w.op)
-	}
-	return s
-}
-
-// Stray is what goroutines ask for that belong to no task.
-func (b *Bubble) Stray() []Op {
-	var all []Op
-	for _, w := range b.of(-1) {
-		all = append(all, w.op)
-	}
-	return all
 }

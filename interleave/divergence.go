@@ -50,7 +50,12 @@ const (
 // reordered says whether a process that diverged at path[at] asks for the same
 // things in another order when it is run again. After that point it is given
 // what it was given next, over and over. The path goes from the end to the root.
-func (t *Tree) reordered(path []uint32, at int) bool {
+func (t *Tree) reordered(path []uint32, at int) (yes bool) {
+	defer func() {
+		if recover() != nil { // it has gone another way still, on which these events mean nothing
+			yes = false
+		}
+	}()
 	task := EventTask(t.nodes.at(path[at]).event)
 	next := slices.IndexFunc(path[:at], func(n uint32) bool { return EventTask(t.nodes.at(n).event) == task })
 	if next < 0 {

@@ -67,6 +67,9 @@ func (b *Bubble) owner(goroutine uint64) int {
 		if c == nil {
 			break
 		}
+		if c.timer {
+			return b.last // who set the timer is not known
+		}
 		goroutine = c.by
 	}
 	return b.current
@@ -92,14 +95,15 @@ func (b *Bubble) Waiting() []int {
 }
 
 // Stacks says where the goroutines of a task wait: a line for each, of functions
-// only, the innermost first.
+// only, the innermost first. Goroutines that database/sql and contexts have of
+// their own are left out.
 func (b *Bubble) Stacks(task int) []string {
 	var all []string
 	for _, g := range b.goroutines() {
 		if b.creators[g.id] == nil {
 			b.creators[g.id] = &g.creation
 		}
-		if b.owner(g.id) == task && len(g.frames) > 0 {
+		if b.owner(g.id) == task && slices.ContainsFunc(g.frames, ofUser) {
 			all = append(all, g.state+" in "+strings.Join(g.frames, " < "))
 		}
 	}
@@ -118,14 +122,22 @@ func Contended(recovered any) bool {
 	return false
 }
 
-// lookAfter is how long an order may take before the goroutines are looked at.
-const lookAfter = 2 * time.Millisecond
+// lookAfter is how long an order may take before the goroutines are looked at, and
+// mostLooks how often they are looked at, after longer and longer times up to
+// longestLook. It takes half a minute; while a debugger stops the program nobody
+// looks.
+const (
+	lookAfter   = 2 * time.Millisecond
+	longestLook = 100 * time.Millisecond
+	mostLooks   = 300
+)
 
 // await returns when an order was carried out and all goroutines stand still. It
-// panics with ErrContended if the controller will never say so.
+// panics with ErrContended if the controller will never say so, and with ErrEndless
+// if goroutines go on and on without asking for anything.
 func (b *Bubble) await() {
 	b.watch.Reset(lookAfter)
-	for {
+	for looks := 1; ; looks++ {
 		select {
 		case <-b.done:
 			b.watch.Stop()
@@ -133,11 +145,16 @@ func (b *Bubble) await() {
 			return
 		case <-b.watch.C:
 		}
-		if b.stuck() {
+		all := b.goroutines()
+		switch runs := slices.IndexFunc(all, goroutine.runs); {
+		case runs < 0 && b.controller.waits() && slices.ContainsFunc(all, goroutine.mutex):
 			b.lost = true
 			panic(ErrContended)
+		case runs >= 0 && looks > mostLooks:
+			b.lost = true
+			panic(fmt.Errorf("%w: it goes on for half a minute without asking for anything, in %s", ErrEndless, strings.Join(all[runs].frames, " < ")))
 		}
-		b.watch.Reset(lookAfter)
+		b.watch.Reset(min(longestLook, time.Duration(looks)*lookAfter))
 	}
 }
 
@@ -148,21 +165,12 @@ func (b *Bubble) poll() {
 	}
 }
 
-// stuck says whether no goroutine can go on and one of them waits for a mutex.
-func (b *Bubble) stuck() bool {
-	all := b.goroutines()
-	return !slices.ContainsFunc(all, func(g goroutine) bool {
-		return g.runs() || g.controls && strings.HasPrefix(g.state, "chan ") // it takes or reports an order
-	}) && slices.ContainsFunc(all, goroutine.mutex)
-}
-
 // goroutine is what a stack trace tells of one.
 type goroutine struct {
 	creation
-	id       uint64
-	controls bool // it is the controller
-	state    string
-	frames   []string // functions, the innermost first, without those of the runtime
+	id     uint64
+	state  string
+	frames []string // functions, the innermost first, without those of the runtime
 }
 
 // runs says whether it does not wait.
@@ -174,6 +182,10 @@ func (g goroutine) runs() bool {
 	}
 	return false
 }
+
+// waits says whether the controller waits in the middle of an order: it neither has
+// to begin with it, nor to say that it is done.
+func (g goroutine) waits() bool { return !g.runs() && !strings.HasPrefix(g.state, "chan") }
 
 // mutex says whether it waits for one.
 func (g goroutine) mutex() bool {
@@ -200,9 +212,12 @@ func (b *Bubble) goroutines() []goroutine {
 			continue
 		}
 		b.members[g.id] = true
-		g.controls = strings.Contains(rest, "(*Bubble).control(")
 		state, _, _ = strings.Cut(strings.TrimRight(state, "]:"), ",")
 		g.state = strings.TrimSuffix(state, " (durable)")
+		if strings.Contains(rest, "(*Bubble).control(") {
+			b.controller = g
+			continue
+		}
 		for line := range strings.SplitSeq(rest, "\n") {
 			if strings.HasPrefix(line, "created by ") {
 				break
@@ -234,6 +249,11 @@ func ownFrame(name string) bool {
 		}
 	}
 	return false
+}
+
+// ofUser says whether a function may be of the code under test.
+func ofUser(name string) bool {
+	return !strings.HasPrefix(name, "database/sql.") && !strings.HasPrefix(name, "context.")
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
@@ -282,6 +302,7 @@ func creationOf(stack []byte) *creation {
 	first, where, _ := strings.Cut(text, "\n")
 	_, by, _ := cutLast(first, " in goroutine ")
 	c := new(creation)
+	c.timer = strings.HasPrefix(first, "time.goFunc")
 	c.by, _ = strconv.ParseUint(by, 10, 64)
 	where, _, _ = strings.Cut(strings.TrimSpace(where), " ")
 	c.site = where

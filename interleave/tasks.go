@@ -3,6 +3,7 @@ package interleave
 import (
 	"fmt"
 	"iter"
+	"time"
 )
 
 // Op is what a task asks for. Its String must tell everything: ops of one type
@@ -15,6 +16,8 @@ type Parked struct {
 	Result  fmt.Stringer // what it returned, once done
 	Blocked bool         // its op cannot be carried out now, e.g. a lock that is held
 	Others  bool         // another goroutine of the task asks for something as well
+
+	Deadlines []time.Time // when what it asks for is given up, in order
 
 	// OpID and ResultID are the interned Op and Result; a Tree fills them in.
 	OpID, ResultID uint32

@@ -11,7 +11,7 @@ import (
 func Pack() []Property {
 	return []Property{
 		AtMostOne(), ExactlyOneOnceTold(), AcknowledgedExists(), SameAnswer(), ReplayIdentical(),
-		KeyReuseRefused(), RefusedLeavesNothing(), OvertakenCommitsNothing(), Converges(),
+		KeyReuseRefused(), RefusedLeavesNothing(), OvertakenCommitsNothing(), NoDeadlock(), Converges(),
 	}
 }
 
@@ -109,6 +109,14 @@ func SameAnswer() Property {
 			}
 			return told != "", ""
 		})
+}
+
+// NoDeadlock: no execution ends with a request that waits for ever: for a mutex, a
+// channel, a connection of a pool or a row that nobody will give back.
+func NoDeadlock() Property {
+	return New("no-deadlock", "no request waits for ever",
+		func(struct{}, model.Told) (s struct{}) { return s },
+		func(_ struct{}, v View) (bool, string) { return v.End, v.Stuck })
 }
 
 // ReplayIdentical: an answer that is marked as a replay equals every other

@@ -17,6 +17,7 @@ import (
 type View struct {
 	Effects []model.Effect
 	End     bool     // the execution has ended: nothing more will happen
+	Stuck   string   // at the end, who waits for ever and where; "" if nobody does
 	Facts   Fact     // what the search has seen, of what properties asked for
 	Closing *Closing // how the closing phase went, if there was one; see [Converges]
 }

@@ -54,6 +54,7 @@ func TestPack(t *testing.T) {
 		{"same answers", props.SameAnswer(), nil, []model.Told{told("a", "1", "1"), told("b", "2", "2"), told("a", "1", "1")}, true, ""},
 		{"two answers", props.SameAnswer(), nil, []model.Told{told("a", "1", "1"), told("a", "2", "2")}, true, "a was answered 1 and 2"},
 
+		{"not at the end", props.NoDeadlock(), nil, nil, false, ""},
 		{"no replay", props.ReplayIdentical(), nil, []model.Told{told("a", "1", "1")}, false, ""},
 		{"faithful replay", props.ReplayIdentical(), nil, []model.Told{told("a", "1", "1"), replayed(told("a", "1", "1"))}, true, ""},
 		{"replay alone", props.ReplayIdentical(), nil, []model.Told{replayed(told("a", "1", "1"))}, true, ""},

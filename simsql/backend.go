@@ -17,26 +17,28 @@ import (
 type backend struct {
 	name    string
 	options settings
+	traits  traits
 	first   *content
 
 	mu       sync.Mutex // guards what follows
 	worker   *worker
 	at       position
 	restores int
-	pages    map[string]string // each page once
-	tables   map[string]*table // each content of a table once
+	pages    map[string]string            // each page once
+	tables   map[string]map[string]*table // each content of a table once, by name and rows
 	schemas  map[string]*schema
+	contents map[string]*content // by id
 }
 
 // open sets a database up and makes a backend of it.
 func open(name, setup string, o settings) (*backend, error) {
 	w, err := newWorker(o.query)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", name, err)
+		return nil, fmt.Errorf("%w: store %s: %w", exactlyone.ErrUsage, name, err)
 	}
 	b := &backend{
-		name: name, options: o, worker: w,
-		pages: map[string]string{}, tables: map[string]*table{}, schemas: map[string]*schema{},
+		name: name, options: o, worker: w, traits: traitsOf(split(setup)),
+		pages: map[string]string{}, tables: map[string]map[string]*table{}, schemas: map[string]*schema{}, contents: map[string]*content{},
 	}
 	if err := b.setUp(setup); err != nil {
 		_ = b.Close()
@@ -75,7 +77,7 @@ func (b *backend) setUp(script string) error {
 	if err != nil {
 		return err
 	}
-	b.first, b.at = c, position{base: c}
+	b.first, b.at, b.contents[c.id] = c, position{base: c}, c
 	return b.save(c)
 }
 
@@ -140,6 +142,12 @@ func (b *backend) Do(shared, of exactlyone.State, what interleave.Op, now time.T
 	panic(fmt.Sprintf("simsql: store %s cannot do %T", b.name, what))
 }
 
+// late says whether a statement gives the schema a trait that it did not have after
+// the set-up, by which ops are told to be timed.
+func (b *backend) late(s *statement) bool {
+	return s.defines && (s.times && !b.traits.times || s.random && !b.traits.random || s.last && !b.traits.last)
+}
+
 // state is a session as the engine knows it: nil, not a nil pointer.
 func state(s *session) exactlyone.State {
 	if s == nil {
@@ -176,6 +184,9 @@ func (b *backend) statement(c **content, conn connState, o op, now time.Time) (c
 		return conn, exactlyone.Reply{Err: err}
 	}
 	p := b.planIn(base.schema, conn, o.command)
+	if p.all && b.late(o.sql) {
+		return conn, exactlyone.Reply{Err: fmt.Errorf("simsql: %s: the schema begins to look at the clock, or to draw random numbers, while the code runs: put it into the set-up of store %s", brief(o.sql.text), b.name)}
+	}
 	if !o.timed {
 		now = clock.Epoch
 	}
@@ -186,11 +197,11 @@ func (b *backend) statement(c **content, conn connState, o op, now time.Time) (c
 	}
 	after.open = a.within
 	after.plans = append(slices.Clip(conn.plans), p)
-	after.takes(b.options.journal, base, p, o, a)
+	after.takes(b.options.journal, base, p, o)
 	if err == nil {
 		after.savepoint(o.sql, conn.open)
 	}
-	a.holds = o.query && !o.sql.dml && err == nil && len(a.rows) > 0 && p.access != accessNone && b.options.journal != Memory
+	a.holds = o.query && !o.sql.dml && err == nil && len(a.rows) > 0 && (p.access != accessNone || b.options.journal == Memory)
 	if a.within {
 		b.at = position{base, after.log}
 		return after, reply(a, err)
@@ -220,10 +231,18 @@ func (b *backend) settle(c **content, after *connState, base *content) error {
 	if err != nil {
 		return err
 	}
-	if now.id != base.id {
-		now.parent, now.made = base, after.log
-		*c = now
-		b.at = position{base: now}
+	if now.id == base.id {
+		if !now.is(base) {
+			b.at = position{} // the same, but with its tables elsewhere
+		}
+		return nil
 	}
+	if known, ok := b.contents[now.id]; ok && known.is(now) {
+		now = known
+	} else {
+		now.parent, now.made = base, after.log
+		b.contents[now.id] = now
+	}
+	*c, b.at = now, position{base: now}
 	return nil
 }

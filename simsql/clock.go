@@ -81,7 +81,7 @@ func currentTime(_ *libc.TLS, vfs, now uintptr) int32 {
 }
 
 // define makes a connection answer random(), randomblob(), changes() and
-// total_changes() from its environment.
+// total_changes() from its environment, and adds simsql_row.
 func (w *world) define(db uintptr) error {
 	for _, f := range []struct {
 		name string
@@ -92,6 +92,7 @@ func (w *world) define(db uintptr) error {
 		{"randomblob", 1, randomBlob},
 		{"changes", 0, changes},
 		{"total_changes", 0, totalChanges},
+		{"simsql_row", -1, addRow},
 	} {
 		zName, err := libc.CString(f.name)
 		if err != nil {

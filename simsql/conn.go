@@ -82,7 +82,6 @@ func (c *conn) Close() error {
 	}
 	c.closed = true
 	c.connector.mu.Lock()
-	c.living--
 	delete(c.conns, c.number)
 	c.connector.mu.Unlock()
 	for len(c.open) > 0 {

@@ -23,7 +23,6 @@ type content struct {
 	text    string
 	id      string // a hash of text
 	version string // user_version and the like, "" if not used
-	times   []time.Time
 
 	parent *content // what it was made of, by the statements of made
 	made   *log     // nil for the first content
@@ -44,9 +43,9 @@ type schema struct {
 // table is what one table holds. Equal tables of one store are one pointer.
 type table struct {
 	name  string
-	lines []string
+	lines []string // its rows
 	text  string
-	times []time.Time
+	dates []driver.Value // that may be times
 }
 
 func newContent(b *backend, s *schema, tables []*table, version string) *content {
@@ -58,7 +57,6 @@ func newContent(b *backend, s *schema, tables []*table, version string) *content
 	text.WriteString(version)
 	for _, t := range tables {
 		text.WriteString(t.text)
-		c.times = append(c.times, t.times...)
 	}
 	c.text = text.String()
 	if c.text == "" {
@@ -71,8 +69,20 @@ func newContent(b *backend, s *schema, tables []*table, version string) *content
 
 // String names the store as well: contents of two stores are not the same, whatever
 // they hold.
-func (c *content) String() string     { return c.store.name + ": " + c.text }
-func (c *content) Times() []time.Time { return c.times }
+func (c *content) String() string { return c.store.name + ": " + c.text }
+
+// is says whether two contents are one also to the worker: equal, and with each
+// table at the same place.
+func (c *content) is(o *content) bool { return c.id == o.id && c.schema == o.schema }
+
+// Times is the times in all rows.
+func (c *content) Times() []time.Time {
+	var all []driver.Value
+	for _, t := range c.tables {
+		all = append(all, t.dates...)
+	}
+	return timesIn(all)
+}
 
 // Since says how it differs from an earlier content, row by row.
 func (c *content) Since(before exactlyone.State) string {

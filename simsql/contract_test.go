@@ -60,11 +60,11 @@ func (r *record) query(db runner, query string, args ...any) {
 			into[i] = &values[i]
 		}
 		err := rows.Scan(into...)
-		var line strings.Builder
+		var line []string
 		for _, v := range values {
-			line.WriteString(fmt.Sprintf(" %T %v", v, v))
+			line = append(line, fmt.Sprintf("%T %v", v, v))
 		}
-		r.add(" %s %v", line.String(), err)
+		r.add("  %s %v", strings.Join(line, ", "), err)
 		types, _ := rows.ColumnTypes()
 		for _, c := range types {
 			r.add("    %v", c.ScanType())
@@ -162,6 +162,16 @@ var programs = map[string]func(r *record, db *sql.DB){
 		r.add("begin %s", told(err))
 		_, err = db.ExecContext(ended, "DELETE FROM log")
 		r.add("exec %s", told(err))
+	},
+	"savepoints": func(r *record, db *sql.DB) {
+		for _, sql := range []string{
+			"INSERT INTO log VALUES ('first', 0)",
+			"SAVEPOINT s", "BEGIN IMMEDIATE", "ROLLBACK TO s", "INSERT INTO log VALUES ('x', 1)",
+			"SAVEPOINT s", "DELETE FROM log", "ROLLBACK TO s", "RELEASE s", "RELEASE s",
+		} {
+			r.exec(db, sql)
+		}
+		r.query(db, "SELECT * FROM log")
 	},
 	"foreign keys": func(r *record, db *sql.DB) {
 		r.exec(db, "INSERT INTO child VALUES (1, 77)")

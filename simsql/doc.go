@@ -17,8 +17,11 @@
 //   - A COMMIT that waits for readers keeps new ones out only once it has failed.
 //   - Temporary tables, ATTACH, VACUUM and pragmas that simsql does not know are
 //     refused, each with an error that says so.
-//   - A rename of the schema's time or random functions in DDL while the code runs
-//     is refused where the set-up used none: put the schema into the set-up.
+//   - A schema that begins to look at the clock or to draw random numbers while the
+//     code runs is refused: put it into the set-up.
+//   - A connection knows the schema: it never finds out late that another changed it.
+//   - BEGIN EXCLUSIVE on a connection that already reads, refused because somebody
+//     else reads too, leaves no lock behind; SQLite keeps a part of it.
 //
 // A connection that one request leaves in the pool keeps its last rowid there:
 // LastInsertId after an INSERT OR IGNORE that inserted nothing is somebody else's,

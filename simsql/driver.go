@@ -20,23 +20,35 @@ import (
 type database struct {
 	name, setup string
 	settings
-	times  bool // the schema may look at the clock
-	random bool // the schema may draw random numbers
-	last   bool // the schema calls last_insert_rowid()
+	traits
 
 	mu     sync.Mutex
 	parsed map[string][]*statement // by SQL text
 	sound  map[string]bool         // SQL that can be prepared after the set-up
 }
 
-func newDatabase(name, setup string, script []*statement, s settings) *database {
-	d := &database{name: name, setup: setup, settings: s, parsed: map[string][]*statement{}, sound: map[string]bool{}}
-	for _, sql := range script {
-		if sql.defines {
-			d.times, d.random, d.last = d.times || sql.times, d.random || sql.random, d.last || sql.last
+// traits are what a schema calls, in a default or a trigger, that makes statements
+// depend on more than what is stored.
+type traits struct {
+	times  bool // the clock
+	random bool // random()
+	last   bool // last_insert_rowid()
+}
+
+func traitsOf(script []*statement) (t traits) {
+	for _, s := range script {
+		if s.defines {
+			t.times, t.random, t.last = t.times || s.times, t.random || s.random, t.last || s.last
 		}
 	}
-	return d
+	return t
+}
+
+func newDatabase(name, setup string, script []*statement, s settings) *database {
+	return &database{
+		name: name, setup: setup, settings: s, traits: traitsOf(script),
+		parsed: map[string][]*statement{}, sound: map[string]bool{},
+	}
 }
 
 // statements are those of an SQL text.
@@ -75,7 +87,6 @@ type connector struct {
 
 	mu     sync.Mutex
 	opened int
-	living int
 	conns  map[int]*conn
 }
 
@@ -86,15 +97,6 @@ func (c *connector) Idle(connection int) bool {
 	defer c.mu.Unlock()
 	on := c.conns[connection]
 	return on == nil || !on.within && len(on.open) == 0
-}
-
-// MaxOpenConns is how many connections a pool may open: one to a database in
-// memory, any number (0) to one in a file.
-func (c *connector) MaxOpenConns() int {
-	if c.journal == Memory {
-		return 1
-	}
-	return 0
 }
 
 // Driver is what opens the connections.
@@ -113,11 +115,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.journal == Memory && c.living > 0 {
-		return nil, fmt.Errorf("simsql: store %s is a private database in memory: a second connection would see another, empty one; leave SetMaxOpenConns at 1, or use a file", c.name)
-	}
 	c.opened++
-	c.living++
 	if c.conns == nil {
 		c.conns = map[int]*conn{}
 	}
@@ -172,11 +170,9 @@ func (c *conn) opFor(sql *statement, args []arg, query bool) op {
 		_, _ = rand.Read(seed[:]) // it never errs
 		o.memory.random = binary.LittleEndian.Uint64(seed[:])
 	}
-	if sql.verb == verbCommit || sql.verb == verbRollback {
-		for _, r := range c.open {
-			if r.within {
-				o.rows++
-			}
+	for _, r := range c.open {
+		if r.within {
+			o.rows++
 		}
 	}
 	return o
@@ -198,12 +194,7 @@ func (c *conn) perform(ctx context.Context, o op) (*answer, error) {
 	if a == nil {
 		a = &answer{within: c.within}
 	}
-	if c.within && !a.within {
-		for _, r := range c.open {
-			r.within = false
-		}
-	}
-	c.within = a.within
+	c.setWithin(a.within)
 	if a.inserted {
 		c.memory.last = a.last
 	}
@@ -213,18 +204,29 @@ func (c *conn) perform(ctx context.Context, o op) (*answer, error) {
 	return a, nil
 }
 
+// setWithin notes whether a transaction is open. Results that outlive it hold
+// their lock by themselves.
+func (c *conn) setWithin(yes bool) {
+	if c.within && !yes {
+		for _, r := range c.open {
+			r.within = false
+		}
+	}
+	c.within = yes
+}
+
 // failed notes what an error may have changed.
 func (c *conn) failed(o op, err error) {
 	switch code(err) {
 	case busy:
-		if o.sql.verb == verbCommit && c.journal == Rollback {
+		if (o.sql.verb == verbCommit || o.sql.verb == verbRelease) && c.journal == Rollback {
 			c.do(context.Background(), pendingOp{c.number})
 		}
 	case busySnapshot:
 	default:
 		if c.within || o.sql.verb == verbBegin {
 			if a, ok := c.do(context.Background(), statusOp{c.number}).Value.(*answer); ok {
-				c.within = a.within
+				c.setWithin(a.within)
 			}
 		}
 	}

@@ -22,6 +22,7 @@ type machine struct {
 	shared, session exactlyone.State
 	now             time.Time
 	ops             []interleave.Op
+	forget          bool // ops are not kept
 }
 
 func newMachine(t testing.TB, s exactlyone.Store) *machine {
@@ -43,7 +44,9 @@ func newMachine(t testing.TB, s exactlyone.Store) *machine {
 }
 
 func (m *machine) do(_ context.Context, op interleave.Op) (r exactlyone.Reply) {
-	m.ops = append(m.ops, op)
+	if !m.forget {
+		m.ops = append(m.ops, op)
+	}
 	if b, ok := m.backend.(exactlyone.Refuser); ok {
 		if err := b.Refuses(m.shared, m.session, op, nil); err != nil {
 			return exactlyone.Reply{Err: err}

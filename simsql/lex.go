@@ -39,11 +39,11 @@ type statement struct {
 	argument string // of the pragma, as written
 }
 
-// timeWords are functions of SQL that may look at the clock.
-var timeWords = []string{
-	"CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_DATE", "DATE", "TIME", "DATETIME",
-	"JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF", "'NOW'",
-}
+// Words that look at the clock, and functions that may.
+var (
+	timeWords     = []string{"CURRENT_TIMESTAMP", "CURRENT_TIME", "CURRENT_DATE", "'NOW'", `"NOW"`}
+	timeFunctions = []string{"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"}
+)
 
 // scan cuts SQL into tokens: words in upper case, quoted text as written, single
 // characters. Blanks and comments are left out. It calls f with each token and
@@ -190,15 +190,16 @@ func newStatement(text string, words []string) *statement {
 // mentions notes which functions the statement calls, if they matter.
 func (s *statement) mentions() {
 	for i, w := range s.words {
+		called := i+1 < len(s.words) && s.words[i+1] == "("
 		switch {
-		case slices.Contains(timeWords, w):
+		case slices.Contains(timeWords, w), called && slices.Contains(timeFunctions, w):
 			s.times = true
 		case w == "LAST_INSERT_ROWID":
-			s.last = true
+			s.last = s.last || called
 		case w == "RANDOM" || w == "RANDOMBLOB":
-			s.random = true
+			s.random = s.random || called
 		case w == "CHANGES" || w == "TOTAL_CHANGES":
-			s.changes = s.changes || i+1 < len(s.words) && s.words[i+1] == "("
+			s.changes = s.changes || called
 		case w == "TEMP" || w == "TEMPORARY":
 			created := s.words[0] == "CREATE" && i == 1
 			named := i+1 < len(s.words) && s.words[i+1] == "."

@@ -15,25 +15,18 @@ import (
 // one connection at a time may write, and only on the newest content.
 
 // takes notes the lock that a statement took.
-func (c *connState) takes(j Journal, base *content, p *plan, o op, a *answer) {
+func (c *connState) takes(j Journal, base *content, p *plan, o op) {
 	if j == Memory {
 		return
 	}
 	level := [...]lock{accessNone: unlocked, accessRead: shared, accessWrite: reserved}[p.access]
-	if o.sql.verb == verbBegin && o.sql.mode == "exclusive" && j == Rollback {
+	if o.sql.verb == verbBegin && o.sql.mode == "exclusive" && j == Rollback && c.lock < reserved {
 		level = exclusive
 	}
 	c.lock = max(c.lock, level)
 	if j == WAL && level != unlocked {
 		c.base = base
 	}
-	c.dirty = c.dirty || dirties(p, o, a)
-}
-
-// dirties says whether a statement changed a page. One that only used up a serial
-// number did, as one that writes what was there before.
-func dirties(p *plan, o op, a *answer) bool {
-	return o.sql.verb != verbBegin && p.access == accessWrite && (a.total > 0 || p.all || p.serial)
 }
 
 // savepoint keeps the list of savepoints.
@@ -68,7 +61,7 @@ func (c *connState) ends(before connState, o op, a *answer, now *content) {
 	after := connState{number: c.number, rows: rows}
 	if rows > 0 {
 		after.lock, after.base = shared, c.base
-		if c.dirty && c.base != nil {
+		if c.lock >= reserved && c.base != nil {
 			after.base = now
 		}
 	}
@@ -92,8 +85,9 @@ func (b *backend) Waits(now, of exactlyone.State, what interleave.Op, others []e
 	if !ok {
 		return false
 	}
-	if b.options.journal == Memory {
-		return len(others) > 0
+	if b.options.journal == Memory { // there is one connection, and somebody may have it
+		s, _ := of.(*session)
+		return len(others) > 0 || s != nil && slices.ContainsFunc(s.conns, func(c connState) bool { return c.number != o.conn })
 	}
 	c := b.conflict(now, of, o, others)
 	return c.code != 0 && c.waits && o.patient
@@ -165,7 +159,7 @@ func (b *backend) access(c *content, conn connState, o op) access {
 // to highest.
 func (b *backend) conflictRollback(c *content, conn connState, o op, highest lock) conflict {
 	if o.commits(conn) {
-		return conflict{code: busyIf(conn.dirty && b.wouldCommit(c, conn, o)), waits: true}
+		return conflict{code: busyIf(conn.lock >= reserved && b.wouldCommit(c, conn, o)), waits: true}
 	}
 	fresh := conn.lock == unlocked
 	switch b.access(c, conn, o) {
@@ -180,7 +174,7 @@ func (b *backend) conflictRollback(c *content, conn connState, o op, highest loc
 		case o.sql.verb == verbBegin:
 			return conflict{code: busyIf(o.sql.mode == "exclusive"), waits: true}
 		case !conn.open: // it commits at once
-			return conflict{code: busyIf(b.wouldChange(c, conn, o)), waits: true}
+			return conflict{code: busyIf(b.wouldEnd(c, o)), waits: true}
 		}
 	}
 	return conflict{}
@@ -199,27 +193,32 @@ func (o op) commits(conn connState) bool {
 	case verbCommit:
 		return conn.open
 	case verbRelease:
-		return conn.saved && slices.Index(conn.saves, o.sql.name) == 0
+		return conn.saved && len(conn.saves) > 0 && conn.saves[0] == o.sql.name && !slices.Contains(conn.saves[1:], o.sql.name)
 	}
 	return false
 }
 
-// wouldChange tries out whether a statement of its own changes anything: if not,
-// it needs no more than a reserved lock. What looks at the clock may.
-func (b *backend) wouldChange(c *content, conn connState, o op) bool {
+// wouldEnd tries out whether a statement of its own comes to its end, where it
+// needs the database for itself even if it changed nothing. An error undoes it
+// before, but for one with OR FAIL. What looks at the clock is taken to come there.
+func (b *backend) wouldEnd(c *content, o op) bool {
 	if o.timed {
 		return true
 	}
 	var a *answer
-	if err := b.try(position{base: c}, o.keys, func() (err error) {
-		if err = b.worker.exec("BEGIN"); err == nil {
-			a, err = b.worker.do(o.command, false, clock.Epoch)
+	var failed error
+	if err := b.try(position{base: c}, o.keys, func() error {
+		if !o.keys { // else deferred foreign keys must come to be checked
+			if err := b.worker.exec("BEGIN"); err != nil {
+				return err
+			}
 		}
-		return err
+		a, failed = b.worker.do(o.command, false, clock.Epoch)
+		return nil
 	}); err != nil {
-		return false
+		return true
 	}
-	return dirties(b.planOf(c.schema, o.command), o, a)
+	return failed == nil || a.total > 0 || slices.Contains(o.sql.words, "FAIL")
 }
 
 // wouldCommit tries out whether a transaction keeps its deferred foreign keys.

@@ -24,25 +24,35 @@ type op struct {
 }
 
 func (o op) String() string {
-	var s strings.Builder
-	s.WriteString(fmt.Sprintf("conn %d: %s", o.conn, o.command))
-	for _, f := range []struct {
-		on   bool
-		text string
-	}{
-		{o.query, "rows"},
-		{o.keys, "foreign keys"},
-		{o.within, "in a transaction"},
-		{o.rows > 0, fmt.Sprintf("%d open results", o.rows)},
-	} {
+	return o.command.String() + flags(
+		flag{o.conn != 1, fmt.Sprintf("connection %d", o.conn)},
+		flag{o.query, "for rows"},
+		flag{o.keys, "foreign keys"},
+		flag{o.within, "in a transaction"},
+		flag{o.rows > 0, fmt.Sprintf("%d open results", o.rows)},
+		flag{o.patient, "may wait"},
+		flag{o.clears, "cleans up"},
+	)
+}
+
+// flag is something to be told if it is so.
+type flag struct {
+	on   bool
+	text string
+}
+
+// flags is what is so, in brackets; "" if nothing is.
+func flags(all ...flag) string {
+	var texts []string
+	for _, f := range all {
 		if f.on {
-			s.WriteString(", " + f.text)
+			texts = append(texts, f.text)
 		}
 	}
-	if o.patient {
-		s.WriteString(", waits")
+	if texts == nil {
+		return ""
 	}
-	return s.String()
+	return " (" + strings.Join(texts, ", ") + ")"
 }
 
 // Brief is the statement on one line.
@@ -164,7 +174,7 @@ func (a *answer) String() string {
 	return s.String()
 }
 
-// Brief is what a story tells: the rows, or how many changed.
+// Brief is what a story tells: the rows, or how many changed; "" if neither.
 func (a *answer) Brief() string {
 	switch n := len(a.rows); {
 	case n == 1:
@@ -175,6 +185,8 @@ func (a *answer) Brief() string {
 		return "no row"
 	case a.inserted && a.affected == 1:
 		return fmt.Sprintf("id %d", a.last)
+	case !a.changed:
+		return ""
 	}
 	return fmt.Sprintf("%d changed", a.affected)
 }

@@ -22,7 +22,7 @@ type Journal int
 const (
 	Rollback Journal = iota // a file with a rollback journal: readers and a committing writer exclude each other
 	WAL                     // a file with a write-ahead log: readers see a snapshot, one writes at a time
-	Memory                  // a private database in memory, used through a single connection
+	Memory                  // a database in memory, with SetMaxOpenConns(1): who finds the connection taken waits for it
 )
 
 // TxLock is how BeginTx begins a transaction.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // access is which lock of the database a statement needs.
@@ -25,7 +24,6 @@ type plan struct {
 	access access
 	writes []string // tables that it may change
 	all    bool     // it may change anything, the schema too
-	serial bool     // it may use up a number of an AUTOINCREMENT column
 }
 
 // planIn is the plan of a statement on a connection that reads where a schema
@@ -109,7 +107,6 @@ func (p *plan) touch(s *schema, root int64) {
 		p.all = true // the schema itself, or what we do not know
 	case !slices.Contains(p.writes, name):
 		p.writes = append(p.writes, name)
-		p.serial = p.serial || name == "sqlite_sequence"
 	}
 }
 
@@ -215,80 +212,57 @@ func (b *backend) readTable(s *schema, name string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{name: name}
-	var whole strings.Builder
-	err = b.worker.query(func(row []driver.Value) {
-		line := tuple(row)
-		t.lines = append(t.lines, line)
-		whole.WriteString(name)
-		whole.WriteString(line)
-		whole.WriteByte('\n')
-		for _, v := range row {
-			if at, ok := timeIn(v); ok && !slices.ContainsFunc(t.times, func(o time.Time) bool { return o.Equal(at) }) {
-				t.times = append(t.times, at)
-			}
-		}
-	}, text)
+	r, err := b.worker.rows(text)
 	if err != nil {
 		return nil, err
 	}
-	t.text = whole.String()
-	if known, ok := b.tables[name+"\n"+t.text]; ok {
+	all := strings.Join(r.lines, "\n")
+	if known, ok := b.tables[name][all]; ok {
 		return known, nil
 	}
-	b.tables[name+"\n"+t.text] = t
+	t := &table{name: name, lines: r.lines, dates: r.dates}
+	if all != "" {
+		t.text = name + strings.Join(r.lines, "\n"+name) + "\n"
+	}
+	if b.tables[name] == nil {
+		b.tables[name] = map[string]*table{}
+	}
+	b.tables[name][all] = t
 	return t, nil
 }
 
-// readText is the statement that reads a table. A plus before a column hides its
-// declared type, so that the driver makes no times of texts.
+// readText is the statement that reads a table.
 func (b *backend) readText(s *schema, name string) (string, error) {
 	if text, ok := s.readers[name]; ok {
 		return text, nil
 	}
-	if name == "sqlite_sequence" {
-		return "SELECT name, seq FROM sqlite_sequence ORDER BY name", nil
-	}
-	var columns, types []string
-	keys, key := 0, false // how many columns are the key, and whether one is the rowid
+	var columns, keys []string
+	rowid := false // a column is the rowid
 	err := b.worker.query(func(row []driver.Value) {
 		column, _ := row[0].(string)
 		kind, _ := row[1].(string)
 		columns = append(columns, quote(column))
-		types = append(types, strings.ToUpper(kind))
 		if row[2] != int64(0) {
-			keys++
-			key = strings.EqualFold(kind, "INTEGER")
+			keys = append(keys, quote(column))
+			rowid = strings.EqualFold(kind, "INTEGER")
 		}
-	}, "SELECT name, type, pk FROM pragma_table_info(?)", arg{Ordinal: 1, Value: name})
+	}, "SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid", arg{Ordinal: 1, Value: name})
 	if err != nil {
 		return "", err
 	}
-	for i, c := range columns {
-		switch types[i] {
-		case "DATE", "DATETIME", "TIMESTAMP":
-			columns[i] = "+" + c
-		}
-	}
-	list := strings.Join(columns, ", ")
-	text := "SELECT rowid, " + list + " FROM " + quote(name) + " ORDER BY rowid"
-	if keys == 1 && key {
-		text = "SELECT " + list + " FROM " + quote(name) + " ORDER BY rowid"
+	from := ") FROM " + quote(name) + " ORDER BY "
+	list := "SELECT simsql_row(" + strings.Join(columns, ", ") + from
+	text := "SELECT simsql_row(rowid, " + strings.Join(columns, ", ") + from + "rowid"
+	if name == "sqlite_sequence" { // which row came first does not matter
+		text = list + "name"
+	} else if len(keys) == 1 && rowid {
+		text = list + "rowid"
 	}
 	if _, err := b.worker.prepare(text); err != nil { // it has no rowid
-		text = "SELECT " + list + " FROM " + quote(name) + " ORDER BY " + b.keyOf(name)
+		text = list + strings.Join(keys, ", ")
 	}
 	s.readers[name] = text
 	return text, nil
-}
-
-// keyOf is the columns of a primary key.
-func (b *backend) keyOf(name string) string {
-	var columns []string
-	_ = b.worker.query(func(row []driver.Value) {
-		columns = append(columns, quote(row[0].(string)))
-	}, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arg{Ordinal: 1, Value: name})
-	return strings.Join(columns, ", ")
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -12,7 +12,7 @@ type position struct {
 // goTo brings the worker to a position: it goes on from where it stands if that
 // is on the way, else it goes back.
 func (b *backend) goTo(to position, keys bool) error {
-	if b.at.base != nil && b.at.base.id == to.base.id && (to.log == nil && b.at.log == nil || b.worker.keys == keys) {
+	if b.at.base != nil && b.at.base.is(to.base) && (to.log == nil && b.at.log == nil || b.worker.keys == keys) {
 		if rest, ok := to.log.since(b.at.log); ok {
 			if to.log == nil {
 				if err := b.worker.setKeys(keys); err != nil {
@@ -30,7 +30,7 @@ func (b *backend) goTo(to position, keys bool) error {
 			return err
 		}
 	}
-	if at.base == nil || at.base.id != to.base.id {
+	if at.base == nil || !at.base.is(to.base) {
 		if at.base != nil {
 			if err := b.save(at.base); err != nil {
 				return err

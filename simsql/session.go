@@ -40,7 +40,6 @@ type connState struct {
 	plans  []*plan  // of its statements
 	saves  []string // savepoints, the oldest first
 	saved  bool     // the oldest savepoint began the transaction
-	dirty  bool     // the transaction changed something
 	rows   int      // open results that hold the lock outside a transaction
 	keys   bool     // foreign keys are enforced
 }
@@ -117,28 +116,23 @@ func (l *log) since(earlier *log) (all []*log, ok bool) {
 func (c *connState) idle() bool { return !c.open && c.rows == 0 }
 
 func (c *connState) String() string {
-	var s strings.Builder
-	s.WriteString(fmt.Sprintf("conn %d", c.number))
-	if c.open {
-		s.WriteString(" in a transaction")
-	}
-	if c.lock != unlocked {
-		s.WriteString(", " + lockNames[c.lock])
-	}
-	if c.rows > 0 {
-		s.WriteString(fmt.Sprintf(", %d open results", c.rows))
-	}
+	s := fmt.Sprintf("connection %d", c.number) + flags(
+		flag{c.open, "in a transaction"},
+		flag{c.lock != unlocked, lockNames[c.lock]},
+		flag{c.rows > 0, fmt.Sprintf("%d open results", c.rows)},
+	)
 	if c.base != nil {
-		s.WriteString(", on " + c.base.id)
+		s += " on " + c.base.id
 	}
-	if c.log != nil {
-		s.WriteString(", log " + c.log.id)
-		all, _ := c.log.since(nil)
-		for _, e := range all {
-			s.WriteString("; " + e.do.String())
-		}
+	if c.log == nil {
+		return s
 	}
-	return s.String()
+	all, _ := c.log.since(nil)
+	texts := make([]string, len(all))
+	for i, e := range all {
+		texts[i] = e.do.String()
+	}
+	return s + ": " + strings.Join(texts, "; ") + " = " + c.log.id
 }
 
 // conn is the state of a connection, that of a fresh one if it holds nothing.

@@ -2,6 +2,7 @@ package simsql
 
 import (
 	"database/sql/driver"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ func timeIn(v driver.Value) (time.Time, bool) {
 	case time.Time:
 		return near(v)
 	case int64:
+		if !mayBeTime(v) {
+			break
+		}
 		for _, t := range []time.Time{time.Unix(v, 0), time.UnixMilli(v), time.UnixMicro(v), time.Unix(0, v)} {
 			if t, ok := near(t); ok {
 				return t, true
@@ -47,8 +51,26 @@ var layouts = []string{
 	"2006-01-02 15:04:05.999999999 -0700 MST",
 }
 
+// mayBeTime says whether a number is large enough.
+func mayBeTime(v int64) bool { return v > 1e9 }
+
+// looksLikeTime says whether a text begins as a time does.
+func looksLikeTime[T string | []byte](s T) bool {
+	return len(s) >= len("2006-01-02 15:04:05") && len(s) <= 80 && s[4] == '-' && s[7] == '-'
+}
+
+// timesIn is the times that values may stand for, each once.
+func timesIn(values []driver.Value) (all []time.Time) {
+	for _, v := range values {
+		if t, ok := timeIn(v); ok && !slices.ContainsFunc(all, t.Equal) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 func timeInText(s string) (time.Time, bool) {
-	if len(s) < len("2006-01-02 15:04:05") || len(s) > 80 || s[4] != '-' || s[7] != '-' {
+	if !looksLikeTime(s) {
 		return time.Time{}, false
 	}
 	if i := strings.Index(s, " m="); i > 0 {

@@ -264,7 +264,12 @@ func (w *worker) restore(pages []string) error {
 	if !ok {
 		return errInternal("the driver cannot deserialize")
 	}
-	return raw.Deserialize([]byte(strings.Join(pages, "")))
+	if err := raw.Deserialize([]byte(strings.Join(pages, ""))); err != nil {
+		return err
+	}
+	// Until it has read, SQLite takes the database for empty: a savepoint would
+	// remember that, and going back to it would lose all tables.
+	return w.exec("SELECT 1 FROM sqlite_schema")
 }
 
 // pageSize is small, so that contents that differ in a row share most of their

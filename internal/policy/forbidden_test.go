@@ -37,7 +37,7 @@ var bans = []ban{
 }
 
 // inBubbles are tests of code that runs in a bubble, where to sleep takes no time.
-var inBubbles = []string{"hosted_test.go", "interleave/bubble_test.go", "simhttp/*_test.go", "scenarios/sqlhttp/*_test.go"}
+var inBubbles = []string{"hosted_test.go", "ordinary*_test.go", "interleave/bubble_test.go", "simhttp/*_test.go", "scenarios/sqlhttp/*_test.go"}
 
 // testBans apply to every test, those of other modules included.
 var testBans = []ban{
