@@ -125,7 +125,7 @@ func (p *performed) process(timeout time.Duration, expected, before bool) (flake
 		return x, &flake.Broken{Reason: reason}
 	}
 	switch {
-	case before && x.Failed:
+	case (before || expected) && x.Failed: // it died before it wrote one
 		x.Missing = true
 	case expected:
 		return x, &flake.Broken{Reason: fmt.Sprintf("no report was written to $FLAKESTAT_RUN_DIR as --report names it (%s)", x.Ended)}
