@@ -105,10 +105,16 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 	}
 	progress := newProgress(cmd.ErrOrStderr())
 	c.Progress = func(done, total int) { progress.show("%d of %s", done, plural(total, "run")) }
-	g, err := store.Gate(cmd.Context(), c)
+	var g *flake.Gate
+	if err = f.known(cmd.Context(), store); err == nil {
+		g, err = store.Gate(cmd.Context(), c)
+	}
 	progress.clear()
 	if err := errors.Join(err, store.Close()); err != nil {
 		return err
+	}
+	if f.test != "" && len(g.Tests)+len(g.Quarantined)+len(g.NeverRan) == 0 && g.Reports > 0 {
+		return fmt.Errorf("--test %q: no test of these runs has such a name", f.test)
 	}
 	err = writeOnce(cmd.OutOrStdout(), func(w io.Writer) error {
 		switch f.format {

@@ -182,9 +182,18 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	summary, err := f.campaign(cmd, store, plan, args)
-	if err := errors.Join(err, store.Close()); err != nil {
+	err = errors.Join(err, store.Close())
+	if summary == nil {
 		return err
 	}
+	if code := f.print(cmd, summary); err == nil {
+		return code
+	}
+	return err // after what was found so far
+}
+
+// print prints the summary and returns the exit status.
+func (f *runFlags) print(cmd *cobra.Command, summary *flake.Summary) (err error) {
 	var b bytes.Buffer // one write, so that no half a summary appears
 	if f.format == "json" {
 		err = summary.WriteJSON(&b)
@@ -212,7 +221,8 @@ func (f *runFlags) campaign(cmd *cobra.Command, store *flake.Store, plan flake.P
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "flakestat-")
+	defer func() { err = errors.Join(err, recorder.End(context.WithoutCancel(cmd.Context()))) }()
+	dir, err := runFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -230,13 +240,13 @@ func (f *runFlags) campaign(cmd *cobra.Command, store *flake.Store, plan flake.P
 		broken.explain(cmd.ErrOrStderr(), r.campaign)
 		return nil, exit(exitUsage)
 	}
-	if err != nil {
+	if n, _ := r.campaign.Runs(); err != nil && n == 0 {
 		return nil, err
 	}
 	return r.campaign.Summary(flake.Conditions{
 		Command: recorder.Command, Revision: recorder.Revision, Seed: f.seed,
-		Interrupted: cmd.Context().Err() != nil, CutShort: r.cutShort, LeftBehind: r.leftBehind,
-	}), nil
+		Interrupted: err != nil || cmd.Context().Err() != nil, CutShort: r.cutShort, LeftBehind: r.leftBehind,
+	}), err
 }
 
 // oneLine is a command as one line, of bounded length.
