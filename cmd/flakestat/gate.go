@@ -38,6 +38,9 @@ says so with its exit status:
 Bounds hold at every number of runs at once, unless ingest --planned fixed the number
 beforehand.
 
+A suite that failed though none of its tests did, or a command that crashed, is gated like
+a test, as NAME (as a whole).
+
 --quarantine names a file of tests to leave out: on each line the last day, who mends
 it, and the test as a report shows it or by its name; # begins a comment.
 
