@@ -140,8 +140,10 @@ func (f *compareFlags) side(cmd *cobra.Command, name string, base flake.Filter) 
 	s.Store = store
 	if strings.Contains(name, "=") {
 		s.Filter.Labels = append(append([]string{}, base.Labels...), name)
-		_, err := flake.JoinLabels(s.Filter.Labels)
-		return s, err
+		if _, err := flake.JoinLabels(s.Filter.Labels); err != nil {
+			return s, err
+		}
+		return s, (&filterFlags{labels: s.Filter.Labels}).known(cmd.Context(), store)
 	}
 	known, err := store.Revisions(cmd.Context())
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 
@@ -44,4 +46,19 @@ func (f *filterFlags) filter() (c flake.Filter, err error) {
 		c.Match = func(t flake.Identity) bool { return pattern.MatchString(t.String()) }
 	}
 	return c, nil
+}
+
+// known says which label or revision no run of the store has: it is mistyped.
+func (f *filterFlags) known(ctx context.Context, store *flake.Store) error {
+	for _, l := range f.labels {
+		if n, err := store.Count(ctx, flake.Filter{Labels: []string{l}}); err != nil || n == 0 {
+			return cmp.Or(err, fmt.Errorf("label %s: no run of the store has it", l))
+		}
+	}
+	for _, r := range f.revs {
+		if n, err := store.Count(ctx, flake.Filter{Revisions: []string{r}}); err != nil || n == 0 {
+			return cmp.Or(err, fmt.Errorf("--rev %s: no run of the store is of this revision", r))
+		}
+	}
+	return nil
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRunFolder: what a process left that is gone is removed, and nothing else.
+func TestRunFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{fmt.Sprint(folderName, gone.Process.Pid, "-1"), fmt.Sprint(folderName, os.Getpid(), "-2"), folderName + "x"} {
+		if err := os.MkdirAll(filepath.Join(os.TempDir(), name, "1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err := runFolder()
+	if err != nil || !strings.HasPrefix(filepath.Base(dir), fmt.Sprint(folderName, os.Getpid(), "-")) {
+		t.Fatal(dir, err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 3 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// TestStoreBreaks: what was found before the store could not be written is printed, before
+// the error.
+func TestStoreBreaks(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "s.db")
+	var stdout, stderr strings.Builder
+	if code := run(t.Context(), []string{"run", "-n", "1", "--store", store, "--rev", "q", "--", "true"}, nil, &stdout, &stderr); code != exitOK {
+		t.Fatal(stderr.String())
+	}
+	db, err := sql.Open("sqlite", store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(`CREATE TRIGGER broken BEFORE INSERT ON process WHEN NEW.number = 3 BEGIN SELECT RAISE(ABORT, 'broken'); END`)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Reset()
+	code := run(t.Context(), []string{"run", "-n", "5", "--store", store, "--rev", "r", "--name", "x", "--seed", "1", "--", "true"}, nil, &stdout, &stderr)
+	if code != exitUsage || !strings.HasPrefix(stdout.String(), "inconclusive: 2 runs, 0 failed") || !strings.Contains(stderr.String(), "storing run 3") {
+		t.Errorf("exit %d, %s%s", code, stdout.String(), stderr.String())
+	}
+}
