@@ -235,7 +235,7 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 	x := seen{Commit: s.commits[c].id}
 	output := runner.NewKept(keptOutput)
 	command := runner.Command{
-		Dir: filepath.Join(s.state.Worktree, s.repo.prefix), Env: []string{"FLAKESTAT_COMMIT=" + x.Commit},
+		Dir: filepath.Join(s.state.Worktree, s.repo.prefix), Env: []string{"FLAKESTAT_COMMIT=" + x.Commit}, Unset: gitLocal,
 		Stdout: output, Stderr: output, Guard: guard,
 	}
 	if s.at != c {
