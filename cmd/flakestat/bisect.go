@@ -36,7 +36,7 @@ then on both sides. Each run is made where it tells most, in a scratch worktree 
 removed at the end. The commits are those of the first-parent line of B.
 
 COMMAND fails if it ends with a status other than 0, by a signal, or after --timeout.
-A commit cannot be run if --build fails there, or if COMMAND cannot be started or ends
+A commit cannot be run if --build fails there or takes --timeout, or if COMMAND cannot be started or ends
 with 125, 126 or 127. It is left out: where nothing can tell commits apart, the answer
 is that it is one of them. COMMAND runs in the same folder of the worktree as that in
 which bisect was started, with the commit in $FLAKESTAT_COMMIT. Whenever the commit
@@ -63,7 +63,7 @@ Exit status: 0 found, 2 wrong usage or input, or A or B cannot be run, 3 not fou
 	fl.StringVar(&f.good, "good", "", "commit before the change")
 	fl.StringVar(&f.bad, "bad", "", "commit after the change")
 	fl.StringVar(&f.build, "build", "", "shell command that builds a commit; where it fails, the commit is left out")
-	fl.DurationVar(&f.timeout, "timeout", 0, "after which a run is ended and has failed, such as 30s (default: never)")
+	fl.DurationVar(&f.timeout, "timeout", 0, "after which a run is ended and has failed, or a build is, such as 30s (default: never)")
 	fl.IntVar(&f.maxRuns, "max-runs", 1000, "runs to make at most, those of earlier sessions included")
 	fl.StringVar(&f.state, "state", "", "file that keeps what was seen (default: flakestat-bisect.json in the git directory)")
 	fl.BoolVar(&f.restart, "restart", false, "forget what was seen")
@@ -245,7 +245,7 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 		}
 		if s.flags.build != "" {
 			build := command
-			build.Args = []string{"sh", "-c", s.flags.build}
+			build.Args, build.Timeout = []string{"sh", "-c", s.flags.build}, s.flags.timeout
 			if r, err := runner.Run(ctx, build); err != nil || !r.OK() {
 				return s.cannot(x, c, "it does not build: "+ended(r, err), output)
 			}
@@ -257,6 +257,8 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 	switch {
 	case err != nil, r.How == runner.Exited && r.Code >= 125 && r.Code <= 127:
 		return s.cannot(x, c, "it cannot be run: "+ended(r, err), output)
+	case r.How == runner.Exited && untested(output, r.OK()) != "":
+		return s.cannot(x, c, untested(output, r.OK()), output)
 	case r.OK():
 		if text := output.Text(); strings.Contains(text, "\t(cached)") || strings.Contains(text, `\t(cached)`) {
 			return x, errors.New("go test took the result from its cache, which is no run: add -count=1")
