@@ -243,6 +243,9 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 		if err := s.repo.checkout(ctx, s.state.Worktree, x.Commit); err != nil {
 			return x, err
 		}
+		if info, err := os.Stat(command.Dir); err != nil || !info.IsDir() {
+			return s.cannot(x, c, fmt.Sprintf("it has no folder %s, in which bisect was started", s.repo.prefix), output)
+		}
 		if s.flags.build != "" {
 			build := command
 			build.Args, build.Timeout = []string{"sh", "-c", s.flags.build}, s.flags.timeout
