@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -160,7 +159,7 @@ func (f *compareFlags) side(cmd *cobra.Command, name string, base flake.Filter) 
 
 // resolved is the revision that git knows by a name, or nothing.
 func resolved(cmd *cobra.Command, name string) string {
-	out, err := exec.CommandContext(cmd.Context(), "git", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}").Output()
+	out, err := gitCommand(cmd.Context(), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}").Output()
 	if err != nil {
 		return ""
 	}
