@@ -183,39 +183,37 @@ func (s *Store) identities(ctx context.Context) ([]Identity, error) {
 
 // Count says how many reports a filter takes, whatever their tests.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return 0, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
-	}
-	defer func() { _ = tx.Rollback() }()
-	runs, err := s.loadRuns(ctx, tx, f)
-	if err != nil {
-		return 0, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
-	}
+	runs, err := s.allRuns(ctx, f)
 	for _, r := range runs {
 		if r.counts {
 			n++
 		}
 	}
-	return n, nil
+	return n, err
 }
 
 // Revisions says how many reports the store has of each revision.
 func (s *Store) Revisions(ctx context.Context) (map[string]int, error) {
+	runs, err := s.allRuns(ctx, Filter{})
+	count := map[string]int{}
+	for _, r := range runs {
+		count[r.revision]++
+	}
+	return count, err
+}
+
+// allRuns reads all runs in a transaction of its own.
+func (s *Store) allRuns(ctx context.Context, f Filter) ([]run, error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
 	}
 	defer func() { _ = tx.Rollback() }()
-	runs, err := s.loadRuns(ctx, tx, Filter{})
+	runs, err := s.loadRuns(ctx, tx, f)
 	if err != nil {
 		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
 	}
-	count := map[string]int{}
-	for _, r := range runs {
-		count[r.revision]++
-	}
-	return count, nil
+	return runs, nil
 }
 
 // loadMessages reads the failure messages asked for.
