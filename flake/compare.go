@@ -280,7 +280,7 @@ func (out *Compared) assumes(chosen bool) []string {
 		}
 	}
 	if whole > 0 {
-		list = append(list, fmt.Sprintf("%d of them a suite or a command (as a whole): it fails where no failing test explains why", whole))
+		list = append(list, onWholes(whole))
 	}
 	if missing > 0 {
 		list = append(list, "a run that a test lacks because its suite or the command failed as a whole counts against each verdict on it")

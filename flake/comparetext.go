@@ -92,14 +92,6 @@ func (c Counts) String() string {
 	return text
 }
 
-// suites counts suites and commands.
-func suites(n int) string {
-	if n == 1 {
-		return "1 suite or command"
-	}
-	return fmt.Sprintf("%d suites or commands", n)
-}
-
 // p is the adjusted p value of the direction seen.
 func (x *ComparedTest) p() string {
 	return fmt.Sprintf("%.2g", min(x.AdjustedBetter, x.AdjustedWorse))

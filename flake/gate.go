@@ -242,7 +242,7 @@ func (g *Gate) assumes(chosen bool) []string {
 		}
 	}
 	if whole > 0 {
-		list = append(list, fmt.Sprintf("%d of them a suite or a command (as a whole): it fails where no failing test explains why", whole))
+		list = append(list, onWholes(whole))
 	}
 	if planned > 0 {
 		list = append(list, fmt.Sprintf("%s: n was fixed beforehand and is reached, bounds are Clopper-Pearson, one-sided", tests(planned)))

@@ -51,7 +51,7 @@ func (s *Store) Record(ctx context.Context, x Series) (*Recorder, error) {
 		if r.Earlier, err = loadEarlier(ctx, tx, x.Revision, labels); err != nil {
 			return err
 		}
-		// Its number of runs is fixed, but not before the runs of this one are seen.
+		// While they run, the number of runs of this one is not fixed before anybody looks.
 		row := tx.QueryRowContext(ctx, `SELECT count(*) FROM campaign
 			WHERE revision = ? AND labels = ? AND finished = 0 AND (command = ? OR test_name = ?)`, x.Revision, labels, x.Command, x.Name)
 		if err := row.Scan(&r.Earlier.UnderWay); err != nil {

@@ -111,15 +111,15 @@ func (s *Summary) explain(c *Campaign, o Conditions) {
 	fixed, anytime, again, inverse, mixture := 0, 0, 0, false, false
 	for _, t := range s.Tests {
 		switch {
-		case t.EarlierRuns > 0 || c.earlier.UnderWay > 0:
+		case s.again(t):
 			again++
 		case t.Method == "fixed_n":
 			fixed++
 		default:
 			anytime++
 		}
-		inverse = inverse || t.Verdict == TooFlaky && t.EarlierRuns == 0 && c.earlier.UnderWay == 0
-		mixture = mixture || t.Verdict == TooFlaky && t.EarlierRuns+c.earlier.UnderWay > 0
+		inverse = inverse || t.Verdict == TooFlaky && !s.again(t)
+		mixture = mixture || t.Verdict == TooFlaky && s.again(t)
 	}
 	s.Claims = fmt.Sprintf("each bound by itself with confidence %s, not all of them at once", level(c.plan.Confidence))
 	if c.plan.Mode == Certify {
@@ -218,10 +218,15 @@ func (s *Summary) failedBefore() (n int) {
 	return n
 }
 
-// fresh is how many tests were not tried before on the revision.
+// again says whether a test was tried before on the revision, or is being tried.
+func (s *Summary) again(t SubjectResult) bool {
+	return t.EarlierRuns > 0 || s.Earlier != nil && s.Earlier.UnderWay > 0
+}
+
+// fresh is how many tests are tried for the first time on the revision.
 func (s *Summary) fresh() (n int) {
 	for _, t := range s.Tests {
-		if t.EarlierRuns == 0 && (s.Earlier == nil || s.Earlier.UnderWay == 0) {
+		if !s.again(t) {
 			n++
 		}
 	}

@@ -2,6 +2,7 @@ package flake
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"exactlyone/ingest"
@@ -9,8 +10,8 @@ import (
 
 // wholes notes, while runs are read, which suites each of them ran.
 type wholes struct {
-	seen   []int // by test: index + 1 of the latest run that noted its suite
-	ran    map[string][]int
+	seen   []int             // by test: index + 1 of the latest run that noted its suite
+	ran    map[string][]int  // by suite: indices of runs, in their order
 	bad    map[wholeRun]bool // a test explains the failure of its suite
 	failed map[wholeRun]bool // nothing does
 }
@@ -36,11 +37,6 @@ func (w *wholes) note(i int, r record, suite string) {
 		return
 	}
 	w.seen[r.test] = i + 1
-	w.add(suite, i)
-}
-
-// add notes that a suite ran in run i, the latest.
-func (w *wholes) add(suite string, i int) {
 	if w.ran == nil {
 		w.ran = map[string][]int{}
 	}
@@ -137,6 +133,19 @@ func (r *Report) wholeNames() (list []Identity) {
 		list = append(list, s.shown())
 	}
 	return list
+}
+
+// onWholes says what a list of tests has beside tests.
+func onWholes(n int) string {
+	return fmt.Sprintf("%s as a whole: counted as failed where no failing test explains why", suites(n))
+}
+
+// suites counts suites and commands.
+func suites(n int) string {
+	if n == 1 {
+		return "1 suite or command"
+	}
+	return fmt.Sprintf("%d suites or commands", n)
 }
 
 // missing counts the runs that a test lacks because its suite, or a command that also ran
