@@ -48,14 +48,14 @@ func (f *filterFlags) filter() (c flake.Filter, err error) {
 	return c, nil
 }
 
-// known says which label or revision no run of the store has: it is mistyped.
-func (f *filterFlags) known(ctx context.Context, store *flake.Store) error {
-	for _, l := range f.labels {
+// known says which label or revision of a filter no run of the store has: it is mistyped.
+func known(ctx context.Context, store *flake.Store, c flake.Filter) error {
+	for _, l := range c.Labels {
 		if n, err := store.Count(ctx, flake.Filter{Labels: []string{l}}); err != nil || n == 0 {
 			return cmp.Or(err, fmt.Errorf("label %s: no run of the store has it", l))
 		}
 	}
-	for _, r := range f.revs {
+	for _, r := range c.Revisions {
 		if n, err := store.Count(ctx, flake.Filter{Revisions: []string{r}}); err != nil || n == 0 {
 			return cmp.Or(err, fmt.Errorf("--rev %s: no run of the store is of this revision", r))
 		}

@@ -103,7 +103,7 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 		return err
 	}
 	g, err := readStore(cmd, f.store, func(store *flake.Store, progress func(done, total int)) (*flake.Gate, error) {
-		if err := f.known(cmd.Context(), store); err != nil {
+		if err := known(cmd.Context(), store, c.Filter); err != nil {
 			return nil, err
 		}
 		c.Progress = progress
