@@ -18,16 +18,23 @@ func TestRunFolder(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{fmt.Sprint(folderName, gone.Process.Pid, "-1"), fmt.Sprint(folderName, os.Getpid(), "-2"), folderName + "x"} {
-		if err := os.MkdirAll(filepath.Join(os.TempDir(), name, "1"), 0o700); err != nil {
+	pid, name := gone.Process.Pid, folderName()
+	kept := []string{fmt.Sprint(name, os.Getpid(), "-2"), name + "x", fmt.Sprintf("flakestat-run-of-another-machine-%d-1", pid)}
+	for _, folder := range append(kept, fmt.Sprint(name, pid, "-1")) {
+		if err := os.MkdirAll(filepath.Join(os.TempDir(), folder, "1"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	dir, err := runFolder()
-	if err != nil || !strings.HasPrefix(filepath.Base(dir), fmt.Sprint(folderName, os.Getpid(), "-")) {
+	if err != nil || !strings.HasPrefix(filepath.Base(dir), fmt.Sprint(name, os.Getpid(), "-")) {
 		t.Fatal(dir, err)
 	}
-	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 3 {
+	for _, folder := range kept {
+		if _, err := os.Stat(filepath.Join(os.TempDir(), folder)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != len(kept)+1 {
 		t.Errorf("%v, %v", left, err)
 	}
 }
