@@ -75,6 +75,7 @@ type analysis struct {
 	warnings  []WarningCount
 	sequence  sequence
 	orders    map[int64]*Order // by test
+	wholes    wholes
 }
 
 func newAnalysis(c Config, priorRate float64) *analysis {
@@ -155,6 +156,13 @@ func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int6
 	a.sequence.note(r)
 	t := a.tally(r.test, tests, marks)
 	from := &a.runs[i]
+	var in session
+	if int(r.session) < len(from.sessions) {
+		in = from.sessions[r.session]
+	}
+	if !in.cached {
+		a.wholes.note(i, r, tests[r.test].Suite)
+	}
 	if t == nil {
 		return
 	}
@@ -167,10 +175,6 @@ func (a *analysis) add(i int, r record, tests map[int64]Identity, marks map[int6
 		a.touched = append(a.touched, t)
 	}
 	now := &t.now
-	var in session
-	if int(r.session) < len(from.sessions) {
-		in = from.sessions[r.session]
-	}
 	outcome := ingest.Outcome(r.outcome)
 	switch {
 	case in.cached:
@@ -347,17 +351,21 @@ func (t *tally) addCollateral(failing int, touched []*tally) {
 
 // loadSuites counts failed suites and warnings of the runs that count.
 func (a *analysis) loadSuites(ctx context.Context, tx *sql.Tx) error {
-	byID := map[int64]*run{}
+	byID := map[int64]int{}
 	for i := range a.runs {
-		byID[a.runs[i].id] = &a.runs[i]
+		byID[a.runs[i].id] = i
 	}
 	suites := map[[2]string]int{}
 	err := loadCounted(ctx, tx, `SELECT run, suite, reason, 1 FROM suite_failure ORDER BY suite, reason, run`, func(id int64, suite, reason string, _ int) {
-		r := byID[id]
-		if r == nil || a.config.Filter.Match != nil { // it says nothing of the tests chosen
+		i, counts := byID[id]
+		if !counts {
 			return
 		}
-		r.suiteFailed = true
+		a.wholes.fail(suite, i)
+		if a.config.Filter.Match != nil { // it says nothing of the tests chosen
+			return
+		}
+		a.runs[i].suiteFailed = true
 		key := [2]string{suite, reason}
 		at, known := suites[key]
 		if !known {
@@ -371,7 +379,7 @@ func (a *analysis) loadSuites(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	return loadCounted(ctx, tx, `SELECT run, kind, '', count FROM warning ORDER BY kind, run`, func(id int64, kind, _ string, _ int) {
-		if byID[id] == nil {
+		if _, counts := byID[id]; !counts {
 			return
 		}
 		if n := len(a.warnings); n == 0 || a.warnings[n-1].Kind != kind {

@@ -45,10 +45,15 @@ type Subject struct {
 
 // String is the subject as shown.
 func (s Subject) String() string {
+	return s.shown().String()
+}
+
+// shown is the identity by which the subject is shown and named.
+func (s Subject) shown() Identity {
 	if s.Whole {
-		return s.Identity.String() + " (as a whole)"
+		s.Suite, s.Name = "", cmp.Or(s.Identity.Name, "report")+" (as a whole)"
 	}
-	return s.Identity.String()
+	return s.Identity
 }
 
 // Outcome is how one subject fared in one run.
@@ -62,6 +67,7 @@ type Outcome struct {
 type Earlier struct {
 	Campaigns int                 `json:"campaigns"`
 	Runs      int                 `json:"runs"`
+	UnderWay  int                 `json:"under_way,omitempty"` // campaigns of the same test or command that have not ended
 	of        map[Subject]earlier // their runs
 }
 
@@ -82,6 +88,7 @@ type Campaign struct {
 // the same revision: then somebody chose to look again, and only what holds at every n does.
 type member struct {
 	Subject
+	beside                     bool // a campaign that began before and has not ended
 	before                     earlier
 	runs, failures, unfinished int
 	brokeAt                    int // its run with failure Allowed+1; 0 if there was none
@@ -126,7 +133,7 @@ func (c *Campaign) Add(run []Outcome) {
 func (c *Campaign) member(s Subject) *member {
 	m := c.members[s]
 	if m == nil {
-		m = &member{Subject: s, before: c.earlier.of[s], need: c.plan.Runs}
+		m = &member{Subject: s, beside: c.earlier.UnderWay > 0, before: c.earlier.of[s], need: c.plan.Runs}
 		if s.Whole {
 			m.before.runs = c.earlier.Runs
 			m.runs = c.runs - 1 // it passed in all of them
@@ -140,8 +147,8 @@ func (c *Campaign) member(s Subject) *member {
 	return m
 }
 
-// again says whether the subject was tried before.
-func (m *member) again() bool { return m.before.runs > 0 }
+// again says whether the subject was tried before, or is being tried.
+func (m *member) again() bool { return m.before.runs > 0 || m.beside }
 
 // needAgain is how many runs of this campaign a subject needs that was tried before, if it
 // fails so many times more.
@@ -175,7 +182,8 @@ func (c *Campaign) bounds(m *member, complete bool) (b Bounds, fixed bool) {
 // verdict is what can be said of a subject now.
 func (c *Campaign) verdict(m *member) Verdict {
 	if c.plan.Mode != Certify {
-		return verdict(Test{Runs: m.runs, Failures: m.bad()})
+		b := m.before // its runs stand in the same row
+		return verdict(Test{Runs: b.runs + m.runs, Failures: b.failures + b.unfinished + m.bad()})
 	}
 	if m.again() {
 		b, _ := c.bounds(m, false)
@@ -209,6 +217,9 @@ func (c *Campaign) doneCertify() bool {
 	if c.runs == 0 {
 		return false
 	}
+	if c.blind() {
+		return c.runs >= c.plan.Runs
+	}
 	done := true
 	for _, m := range c.order {
 		if m.bad() > c.plan.Allowed {
@@ -224,6 +235,11 @@ func (c *Campaign) doneCertify() bool {
 	return done
 }
 
+// blind says that no run so far got as far as a test, and that this is to go on.
+func (c *Campaign) blind() bool {
+	return c.plan.KeepGoing && !slices.ContainsFunc(c.order, func(m *member) bool { return !m.Whole })
+}
+
 // MayStart says how many more runs the plan allows to be started now, beside those that
 // are under way; some of them may turn out not to be needed.
 func (c *Campaign) MayStart(underWay int) int {
@@ -236,7 +252,7 @@ func (c *Campaign) MayStart(underWay int) int {
 		}
 		return c.plan.Runs - c.runs - underWay
 	}
-	if c.runs == 0 && c.earlier.Campaigns > 0 { // whether they are the same tests is not known
+	if c.runs == 0 && c.earlier.Campaigns+c.earlier.UnderWay > 0 { // whether they are the same tests is not known
 		return max(0, 1-underWay)
 	}
 	return c.Needed() - underWay
@@ -249,6 +265,9 @@ func (c *Campaign) Needed() int {
 	}
 	if c.plan.Mode != Certify || c.runs == 0 {
 		return max(0, c.plan.Runs-c.runs)
+	}
+	if c.blind() {
+		return c.plan.Runs - c.runs
 	}
 	most := 0
 	for _, m := range c.order {

@@ -179,7 +179,7 @@ func TestOtherModes(t *testing.T) {
 		{"one fails", count, Earlier{}, []string{"-a", "a"}, Violated, 20, Flaky, "fixed_n"},
 		{"all fail", count, Earlier{}, []string{"-a"}, Violated, 20, Failing, "fixed_n"},
 		{"not in all runs", count, Earlier{}, []string{"b", "a b"}, Holds, 20, Passing, "anytime"},
-		{"again", count, Earlier{1, 5, map[Subject]earlier{subject("a"): {5, 1, 0}}}, []string{"a"}, Holds, 20, Passing, "anytime"},
+		{"again", count, Earlier{Campaigns: 1, Runs: 5, of: map[Subject]earlier{subject("a"): {5, 1, 0}}}, []string{"a"}, Holds, 20, Flaky, "anytime"},
 		{"until a failure", until, Earlier{}, passes(3, "-a"), Violated, 4, Flaky, "anytime"},
 		{"no failure", until, Earlier{}, []string{"a"}, Holds, 20, Passing, "anytime"},
 	} {

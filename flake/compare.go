@@ -39,6 +39,8 @@ type Compared struct {
 	Test       string         `json:"test,omitempty"` // the one named
 	Tests      []ComparedTest `json:"tests"`          // worse, better, cannot tell; the least p first
 	Assumes    []string       `json:"assumes"`
+
+	sound int // suites and commands that never failed as a whole: not listed, but corrected for
 }
 
 // ComparedSide is one side of a comparison.
@@ -46,15 +48,13 @@ type ComparedSide struct {
 	Name    string   `json:"name"`
 	Reports int      `json:"reports"`
 	Only    []string `json:"only"` // tests that ran on this side alone
-	// Whole is the reports in which a suite failed in a way that no failing test
-	// explains. A test that is missing from some counts as unfinished there.
-	Whole int `json:"suite_failures,omitempty"`
 }
 
 // ComparedTest compares one test. P values are one-sided; the adjusted ones are corrected
 // by Holm's method for both directions of all tests.
 type ComparedTest struct {
 	Identity
+	Whole          bool    `json:"whole,omitempty"` // a suite or a command, which failed as a whole
 	Display        string  `json:"display"`
 	Verdict        Verdict `json:"verdict"`
 	A              Counts  `json:"a"`
@@ -79,7 +79,13 @@ type Counts struct {
 	Runs       int `json:"runs"`
 	Failures   int `json:"failures"`
 	Unfinished int `json:"unfinished,omitempty"`
+	// Missing are further runs in which it did not run because its suite or the command
+	// failed as a whole: like unfinished ones they count for what speaks against a verdict.
+	Missing int `json:"missing,omitempty"`
 }
+
+// open are the runs of which nobody knows how the test would have ended.
+func (c Counts) open() int { return c.Unfinished + c.Missing }
 
 // Compare says of each test that ran on both sides whether it fails less often on side b
 // than on side a, or more often, or whether the runs cannot tell. With the confidence
@@ -119,9 +125,9 @@ func Compare(ctx context.Context, a, b Side, c CompareConfig) (*Compared, error)
 	}
 	priorA, priorB := stats.Prior(a.Store.priorRate)
 	x := comparer{c: c, alpha: stats.TailOf(c.Confidence), priorA: priorA, priorB: priorB, known: map[[4]int]stats.Comparison{}}
-	bySecond := map[Identity]comparand{}
+	bySecond := map[Subject]comparand{}
 	for _, t := range second {
-		bySecond[t.test] = t
+		bySecond[t.subject()] = t
 	}
 	for i, t := range first {
 		if c.Progress != nil {
@@ -130,17 +136,24 @@ func Compare(ctx context.Context, a, b Side, c CompareConfig) (*Compared, error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		other, both := bySecond[t.test]
+		other, both := bySecond[t.subject()]
 		if !both {
-			out.A.Only = append(out.A.Only, t.test.String())
+			if t.whole && t.readings[0].failures == 0 {
+				continue
+			}
+			out.A.Only = append(out.A.Only, t.subject().String())
+			continue
+		}
+		delete(bySecond, t.subject())
+		if t.whole && t.readings[0].failures+other.readings[0].failures == 0 {
+			out.sound++
 			continue
 		}
 		out.Tests = append(out.Tests, x.compare(t, other))
-		delete(bySecond, t.test)
 	}
 	for _, t := range second {
-		if _, alone := bySecond[t.test]; alone {
-			out.B.Only = append(out.B.Only, t.test.String())
+		if _, alone := bySecond[t.subject()]; alone && !(t.whole && t.readings[0].failures == 0) {
+			out.B.Only = append(out.B.Only, t.subject().String())
 		}
 	}
 	x.decide(out)
@@ -160,16 +173,16 @@ type comparer struct {
 
 func (x *comparer) compare(a, b comparand) ComparedTest {
 	t := ComparedTest{
-		Identity: a.test, Display: a.test.String(), Verdict: CannotTell,
-		A: Counts{a.readings[0].runs, a.readings[0].failures, a.unfinished},
-		B: Counts{b.readings[0].runs, b.readings[0].failures, b.unfinished},
+		Identity: a.test, Whole: a.whole, Display: a.subject().String(), Verdict: CannotTell,
+		A: Counts{a.readings[0].runs, a.readings[0].failures, a.unfinished, a.missing},
+		B: Counts{b.readings[0].runs, b.readings[0].failures, b.unfinished, b.missing},
 	}
 	for i, ra := range a.readings {
 		rb := b.readings[i]
 		// Where reports leave it open, each direction takes what speaks against it.
-		na, nb := ra.runs+a.unfinished, rb.runs+b.unfinished
-		better, method := x.test(ra.failures, na, rb.failures+b.unfinished, nb)
-		worse, _ := x.test(ra.failures+a.unfinished, na, rb.failures, nb)
+		na, nb := ra.runs+t.A.open(), rb.runs+t.B.open()
+		better, method := x.test(ra.failures, na, rb.failures+t.B.open(), nb)
+		worse, _ := x.test(ra.failures+t.A.open(), na, rb.failures, nb)
 		t.PBetter, t.PWorse, t.Method = max(t.PBetter, better.Greater), max(t.PWorse, worse.Less), method
 	}
 	return t
@@ -208,6 +221,9 @@ func (x *comparer) decide(out *Compared) {
 	var p []float64
 	for _, t := range out.Tests {
 		p = append(p, t.PBetter, t.PWorse)
+	}
+	for range 2 * out.sound {
+		p = append(p, 1)
 	}
 	p = stats.Holm(p)
 	for i := range out.Tests {
@@ -252,6 +268,22 @@ func (out *Compared) assumes(chosen bool) []string {
 	family := "the test was named before its runs were seen; both directions are corrected for (Holm)"
 	if out.Test == "" {
 		family = fmt.Sprintf("%s, both directions, corrected for by Holm's method", tests(len(out.Tests)))
+		if out.sound > 0 {
+			family = fmt.Sprintf("%s and %s that never failed as a whole, both directions, corrected for by Holm's method", tests(len(out.Tests)), suites(out.sound))
+		}
+	}
+	missing, whole := 0, 0
+	for _, t := range out.Tests {
+		missing += t.A.Missing + t.B.Missing
+		if t.Whole {
+			whole++
+		}
+	}
+	if whole > 0 {
+		list = append(list, onWholes(whole))
+	}
+	if missing > 0 {
+		list = append(list, "a run that a test lacks because its suite or the command failed as a whole counts against each verdict on it")
 	}
 	return append(list, family, fmt.Sprintf("with confidence %s no verdict is wrong", level(out.Confidence)))
 }

@@ -80,7 +80,7 @@ func TestCompareUnfinished(t *testing.T) {
 	out := compare(t, a, b, CompareConfig{Test: "a"})
 	better, _ := stats.Boschloo(3, 5, 1, 5)
 	worse, _ := stats.Boschloo(3, 5, 0, 5)
-	if x := out.Tests[0]; x.PBetter != better.Greater || x.PWorse != worse.Less || x.B != (Counts{4, 0, 1}) {
+	if x := out.Tests[0]; x.PBetter != better.Greater || x.PWorse != worse.Less || x.B != (Counts{4, 0, 1, 0}) {
 		t.Errorf("%+v", x)
 	}
 }

@@ -14,7 +14,7 @@ func (x *comparer) propose(ctx context.Context, out *Compared) error {
 			return err
 		}
 		if t := &out.Tests[i]; t.Verdict == CannotTell {
-			t.MorePerSide = x.more(t, 2*len(out.Tests))
+			t.MorePerSide = x.more(t, 2*(len(out.Tests)+out.sound))
 		}
 		if x.c.Progress != nil {
 			x.c.Progress(i, len(out.Tests))
@@ -28,7 +28,7 @@ const power = 0.8
 
 // more is MorePerSide of a test, in a family of that many hypotheses.
 func (x *comparer) more(t *ComparedTest, family int) int {
-	n1, n2 := t.A.Runs+t.A.Unfinished, t.B.Runs+t.B.Unfinished
+	n1, n2 := t.A.Runs+t.A.open(), t.B.Runs+t.B.open()
 	p1, p2 := float64(t.A.Failures)/float64(n1), float64(t.B.Failures)/float64(n2)
 	if p1 == p2 {
 		return 0

@@ -14,11 +14,16 @@ type Side struct {
 	Filter Filter // its runs; Match is not looked at
 }
 
+// subject is what is compared.
+func (c *comparand) subject() Subject { return Subject{c.test, c.whole} }
+
 // comparand is what one side has of a test, in both readings.
 type comparand struct {
 	test       Identity
+	whole      bool
 	readings   [2]counts
 	unfinished int
+	missing    int // runs that it lacks because its suite or command failed as a whole
 }
 
 // read counts the runs of one side, test by test in order of their names. A report that
@@ -39,9 +44,11 @@ func (s Side) read(ctx context.Context, without []string, seen map[string]bool, 
 		seen[r.uid] = true
 	}
 	to.Reports = len(an.runs)
-	byTest := map[Identity]*comparand{}
+	byTest := map[Subject]*comparand{}
 	var list []*comparand
-	for _, t := range an.order {
+	wholes := an.wholeTallies()
+	for i, t := range slices.Concat(an.order, wholes) {
+		whole := i >= len(an.order)
 		if t.asRuns.runs+t.unfinished == 0 {
 			continue
 		}
@@ -50,25 +57,20 @@ func (s Side) read(ctx context.Context, without []string, seen map[string]bool, 
 			key, _, _ := strings.Cut(l, "=")
 			return slices.Contains(without, key)
 		}), ",")
-		c := byTest[test]
+		c := byTest[Subject{test, whole}]
 		if c == nil {
-			c = &comparand{test: test}
-			byTest[test] = c
+			c = &comparand{test: test, whole: whole}
+			byTest[Subject{test, whole}] = c
 			list = append(list, c)
 		}
 		c.readings[0].add(t.asRuns)
 		c.readings[1].add(t.asRetries)
 		c.unfinished += t.unfinished
-	}
-	for _, r := range an.runs {
-		if r.suiteFailed {
-			to.Whole++
+		if !whole {
+			c.missing += an.missing(t)
 		}
 	}
-	for _, c := range list { // a run that the suite ended before the test was told of
-		c.unfinished += max(0, min(to.Whole, to.Reports-c.readings[0].runs-c.unfinished))
-	}
-	slices.SortFunc(list, func(x, y *comparand) int { return compareTests(x.test, y.test) })
+	slices.SortStableFunc(list, func(x, y *comparand) int { return compareTests(x.test, y.test) })
 	out := make([]comparand, len(list))
 	for i, c := range list {
 		out[i] = *c
@@ -81,7 +83,7 @@ func chosen(first, second []comparand, name string) (a, b []comparand, err error
 	known := map[Identity]bool{}
 	var tests []Identity
 	for _, c := range slices.Concat(first, second) {
-		if !known[c.test] {
+		if !known[c.test] && !c.whole {
 			known[c.test] = true
 			tests = append(tests, c.test)
 		}
@@ -94,7 +96,7 @@ func chosen(first, second []comparand, name string) (a, b []comparand, err error
 		return nil, nil, fmt.Errorf("flake: test %q: it ran on neither side", name)
 	}
 	others := func(c comparand) bool {
-		return !slices.ContainsFunc(at, func(i int) bool { return tests[i] == c.test })
+		return c.whole || !slices.ContainsFunc(at, func(i int) bool { return tests[i] == c.test })
 	}
 	return slices.DeleteFunc(first, others), slices.DeleteFunc(second, others), nil
 }

@@ -24,7 +24,7 @@ func (out *Compared) WriteText(w io.Writer, o TextOptions) error {
 	var shown []ComparedTest
 	alike := 0
 	for _, x := range out.Tests {
-		if o.All || out.Test != "" || x.A.Failures+x.A.Unfinished+x.B.Failures+x.B.Unfinished > 0 {
+		if o.All || out.Test != "" || x.A.Failures+x.A.open()+x.B.Failures+x.B.open() > 0 {
 			shown = append(shown, x)
 		} else {
 			alike++
@@ -83,8 +83,14 @@ func (out *Compared) advice() string {
 	return ""
 }
 
-// String is 3/24, with how many never ended.
-func (c Counts) String() string { return counted(c.Failures, c.Runs, c.Unfinished) }
+// String is 3/24, with how many never ended and how many are missing.
+func (c Counts) String() string {
+	text := counted(c.Failures, c.Runs, c.Unfinished)
+	if c.Missing > 0 {
+		text += fmt.Sprintf(" +%d missing", c.Missing)
+	}
+	return text
+}
 
 // p is the adjusted p value of the direction seen.
 func (x *ComparedTest) p() string {

@@ -15,7 +15,7 @@ import (
 func (a *analysis) report() *Report {
 	r := &Report{
 		Schema: 1, Confidence: a.config.Confidence, PriorRate: a.priorRate, Target: a.config.Target,
-		Runs: []RunInfo{}, Tests: []Test{}, Suites: []Suite{},
+		Runs: []RunInfo{}, Tests: []Test{}, Suites: []Suite{}, Whole: []Test{},
 		SuiteFailure: append([]SuiteFailure{}, a.suites...), Warnings: append([]WarningCount{}, a.warnings...),
 	}
 	for i := range a.runs {
@@ -34,6 +34,7 @@ func (a *analysis) report() *Report {
 		return cmp.Or(cmp.Compare(x.silent(), y.silent()), cmp.Compare(y.Lower, x.Lower), cmp.Compare(y.Rate, x.Rate), cmp.Compare(y.Upper, x.Upper),
 			compareTests(x.Identity, y.Identity))
 	})
+	a.addWholes(r, b)
 	r.Suites = a.suiteChances(r.Tests, b)
 	r.Assumes = a.assumes(r)
 	return r

@@ -49,7 +49,7 @@ func (s *gateSuite) ask(c *coverage, tests []counts) Verdict {
 		}
 		s.g.Tests = append(s.g.Tests, x)
 	}
-	s.g.decide()
+	s.g.decide(0)
 	return s.g.Verdict
 }
 

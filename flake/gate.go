@@ -3,7 +3,6 @@ package flake
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -41,6 +40,7 @@ type Gate struct {
 // GateTest is what a gate says of one test.
 type GateTest struct {
 	Identity
+	Whole      bool             `json:"whole,omitempty"` // a suite or a command that failed as a whole
 	Display    string           `json:"display"`
 	Verdict    Verdict          `json:"verdict"` // certified, too flaky or undecided
 	Runs       int              `json:"runs"`
@@ -51,6 +51,7 @@ type GateTest struct {
 	Planned    bool             `json:"planned"` // the bound is that of a plan, complete
 	P          float64          `json:"p"`       // anytime-valid, against a rate of at most MaxRate
 	Adjusted   float64          `json:"p_adjusted"`
+	Why        string           `json:"why,omitempty"`       // it is undecided, though Upper is at most MaxRate
 	MoreRuns   int              `json:"more_runs,omitempty"` // until it is certified, if all pass
 	Expired    *QuarantineEntry `json:"expired,omitempty"`   // its quarantine
 	Warning    string           `json:"warning,omitempty"`   // its runs depend on one another
@@ -106,6 +107,7 @@ func (s *Store) Gate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
 	}
+	known = append(known, r.wholeNames()...)
 	entries, unknown, err := q.resolve(known)
 	if err != nil {
 		return nil, err
@@ -123,8 +125,8 @@ func (s *Store) Gate(ctx context.Context, c GateConfig) (*Gate, error) {
 	}
 	// A day ends at midnight, so an entry holds before the day after its last one.
 	today := c.Today.Format(time.DateOnly)
-	for _, t := range r.Tests {
-		e, listed := entryOf[t.Identity]
+	for _, t := range slices.Concat(r.Tests, r.Whole) {
+		e, listed := entryOf[Subject{t.Identity, t.Whole}.shown()]
 		switch {
 		case listed && e.until.Format(time.DateOnly) >= today:
 			g.Quarantined = append(g.Quarantined, QuarantinedTest{e.entry(), t.Display, t.Runs, t.Failures, t.Upper, t.UpperShown, t.OnRate == Certified})
@@ -143,8 +145,7 @@ func (s *Store) Gate(ctx context.Context, c GateConfig) (*Gate, error) {
 		}
 		g.Tests = append(g.Tests, x)
 	}
-	g.wholes(r)
-	g.decide()
+	g.decide(len(r.soundWholes))
 	g.Assumes = g.assumes(c.Filter.chooses())
 	return g, nil
 }
@@ -154,7 +155,7 @@ func (g *Gate) test(t Test, chosen bool) (GateTest, error) {
 	alpha := stats.TailOf(g.Confidence)
 	a, b := stats.Prior(g.PriorRate)
 	x := GateTest{
-		Identity: t.Identity, Display: t.Display, Verdict: Undecided, Runs: t.Runs, Failures: t.Failures, Unfinished: t.Unfinished,
+		Identity: t.Identity, Whole: t.Whole, Display: t.Display, Verdict: Undecided, Runs: t.Runs, Failures: t.Failures, Unfinished: t.Unfinished,
 		Upper: t.Upper, UpperShown: t.UpperShown, Planned: t.Planned, Warning: t.Dependence.Warning,
 	}
 	for _, r := range t.Readings {
@@ -165,6 +166,9 @@ func (g *Gate) test(t Test, chosen bool) (GateTest, error) {
 	if t.PlannedRuns > n && len(t.Readings) == 1 && !chosen && within(stats.Upper(t.Failures+t.Unfinished, t.PlannedRuns, alpha), g.MaxRate) {
 		// The plan can still certify. A bound at every n beside it would be a second try.
 		x.MoreRuns = t.PlannedRuns - n
+		if within(x.Upper, g.MaxRate) {
+			x.Why = fmt.Sprintf("its plan is not complete, it ran in %d of %s; until then the bound at every n does not count: both together would err more often", n, times(t.PlannedRuns, "planned run"))
+		}
 		return x, nil
 	}
 	if within(x.Upper, g.MaxRate) {
@@ -182,43 +186,22 @@ func (g *Gate) test(t Test, chosen bool) (GateTest, error) {
 	return x, nil
 }
 
-// wholes gates the suites that failed in a way that no failing test explains, such as a
-// crash: their tests may have passed in all other runs.
-func (g *Gate) wholes(r *Report) {
-	failed := map[string]int{}
-	for _, f := range r.SuiteFailure {
-		failed[f.Suite] += f.Runs
-	}
-	a, b := stats.Prior(g.PriorRate)
-	for _, suite := range slices.Sorted(maps.Keys(failed)) {
-		n := len(r.Runs)
-		k := min(failed[suite], n)
-		_, upper := stats.Sequence(a, b, k, n, stats.TailOf(g.Confidence))
-		x := GateTest{
-			Identity: Identity{Suite: suite}, Display: Subject{Identity{Suite: suite, Name: suite}, true}.String(), Verdict: Undecided,
-			Runs: n, Failures: k, Upper: upper, UpperShown: stats.PercentUp(upper), P: stats.SequenceAbove(a, b, k, n, g.MaxRate),
-		}
-		if within(upper, g.MaxRate) {
-			x.Verdict = Certified
-		} else if need, err := stats.SequenceRuns(a, b, k, g.MaxRate, stats.TailOf(g.Confidence)); err == nil {
-			x.MoreRuns = max(0, need-n)
-		}
-		g.Tests = append(g.Tests, x)
-	}
-}
-
-// decide draws the verdict from all tests.
-func (g *Gate) decide() {
+// decide draws the verdict from all tests, beside so many suites and commands that never
+// failed as a whole: they are not listed, but corrected for.
+func (g *Gate) decide(sound int) {
 	alpha := stats.TailOf(g.Confidence)
-	p := make([]float64, len(g.Tests))
+	p := make([]float64, len(g.Tests)+sound)
+	for i := range p {
+		p[i] = 1
+	}
 	for i, t := range g.Tests {
 		p[i] = t.P
 	}
 	count := map[Verdict]int{}
-	for i, adjusted := range stats.Holm(p) {
+	for i, adjusted := range stats.Holm(p)[:len(g.Tests)] {
 		t := &g.Tests[i]
 		if t.Adjusted = adjusted; adjusted <= alpha {
-			t.Verdict, t.MoreRuns = TooFlaky, 0
+			t.Verdict, t.MoreRuns, t.Why = TooFlaky, 0, ""
 		}
 		g.MoreRuns = max(g.MoreRuns, t.MoreRuns)
 		count[t.Verdict]++
@@ -251,6 +234,15 @@ func (g *Gate) assumes(chosen bool) []string {
 	list := []string{"the runs of a test are independent and alike", "which tests are gated was not chosen for how their runs ended"}
 	if chosen {
 		list = append(list, "a filter by revision or time chose the runs, not for how they ended, and is the same whenever the gate is asked; no n counts as fixed beforehand")
+	}
+	whole := 0
+	for _, t := range g.Tests {
+		if t.Whole {
+			whole++
+		}
+	}
+	if whole > 0 {
+		list = append(list, onWholes(whole))
 	}
 	if planned > 0 {
 		list = append(list, fmt.Sprintf("%s: n was fixed beforehand and is reached, bounds are Clopper-Pearson, one-sided", tests(planned)))

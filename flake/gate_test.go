@@ -165,3 +165,18 @@ func errorOf(err error) string {
 	}
 	return err.Error()
 }
+
+// TestGateIncompletePlan: why a test is undecided whose bound is low enough.
+func TestGateIncompletePlan(t *testing.T) {
+	s := newStore(t)
+	addRuns(t, s, "a", strings.Repeat("p", 134), Gathering{How: Planned, Planned: 200})
+	g := gate(t, s, GateConfig{MaxRate: 0.1})
+	x := g.Tests[0]
+	if g.Verdict != Undecided || x.Upper > 0.1 || x.MoreRuns != 66 || !strings.Contains(x.Why, "it ran in 134 of 200 planned runs") {
+		t.Errorf("%+v", g)
+	}
+	var text strings.Builder
+	if err := g.WriteText(&text, TextOptions{}); err != nil || !strings.Contains(text.String(), "undecided     a: its plan is not complete") {
+		t.Errorf("%s, %v", text.String(), err)
+	}
+}

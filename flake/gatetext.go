@@ -72,6 +72,9 @@ func (g *Gate) WriteText(w io.Writer, o TextOptions) error {
 	}
 	t.printf("\n")
 	for _, x := range g.Tests {
+		if x.Why != "" {
+			t.printf("undecided     %s: %s\n", printable(x.Display), x.Why)
+		}
 		if x.Expired != nil {
 			t.printf("released      %s: its quarantine ended with %s (%s, %s), it is gated again\n", printable(x.Display), x.Expired.Until, x.Expired.Owner, x.Expired.At)
 		}
@@ -121,7 +124,7 @@ func (g *Gate) WriteGitHub(w io.Writer) error {
 		case TooFlaky:
 			t.annotate("error", "too flaky", fmt.Sprintf("%s: %s failed, more than %s for certain (p = %.2g, Holm)", x.Display, counted(x.Failures, x.Runs, x.Unfinished), stats.Percent(g.MaxRate), x.Adjusted))
 		case Undecided:
-			t.annotate("warning", "not certified", fmt.Sprintf("%s: %s failed, at most %s; %s would certify it, if all pass", x.Display, counted(x.Failures, x.Runs, x.Unfinished), x.UpperShown, times(x.MoreRuns, "more run")))
+			t.annotate("warning", "not certified", fmt.Sprintf("%s: %s failed, at most %s; %s would certify it, if all pass", x.Display, counted(x.Failures, x.Runs, x.Unfinished), x.UpperShown, times(x.MoreRuns, "more run"))+strings.TrimSuffix(". "+x.Why, ". "))
 		}
 		if x.Expired != nil {
 			t.annotate("warning", "quarantine over", fmt.Sprintf("%s: since %s (%s, %s)", printable(x.Display), x.Expired.Until, x.Expired.Owner, x.Expired.At))

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,8 @@ const maxRows = 1000
 // WriteHTML writes the report as one page that needs nothing else: no script, no
 // picture, no font.
 func (r *Report) WriteHTML(w io.Writer) error {
-	rows := r.Tests[:min(maxRows, len(r.Tests))]
+	all := slices.Concat(r.Whole, r.Tests)
+	rows := all[:min(maxRows, len(all))]
 	strips := make([]template.HTML, len(rows))
 	for i := range rows {
 		strips[i] = strip(rows[i], len(r.Runs))
@@ -55,7 +57,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Left               int
 		Strips             []template.HTML
 		Width              int // of the heat map at most, in pixels
-	}{r, headline, onTarget, span, rows, len(r.Tests) - len(rows), strips, max(40, 16*len(r.Runs))})
+	}{r, headline, onTarget, span, rows, len(all) - len(rows), strips, max(40, 16*len(r.Runs))})
 }
 
 // The scale of the interval bars is logarithmic, from 0.01 % to 100 %.

@@ -33,7 +33,8 @@ type run struct {
 	time                     int64
 	how                      How
 	planned                  int
-	campaign                 int64 // 0: it was not made here
+	campaign                 int64  // 0: it was not made here
+	command                  string // name of what failed as a whole if the command does; empty likewise
 	unclear                  bool
 	sessions                 []session
 	counts                   bool // the filter takes it
@@ -55,8 +56,8 @@ type record struct {
 // loadRuns reads all runs in order of their time, and among equals of their names and content,
 // so that the order in which stores were merged does not show.
 func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, uid, name, format, run_id, revision, labels, time, gathered, planned, unclear, coalesce(campaign, 0)
-		FROM run LEFT JOIN process ON process.run = id ORDER BY time, name, uid`)
+	rows, err := tx.QueryContext(ctx, `SELECT run.id, run.uid, run.name, format, run_id, run.revision, run.labels, run.time, gathered, run.planned, run.unclear, coalesce(campaign, 0), coalesce(test_name, '')
+		FROM run LEFT JOIN process ON process.run = run.id LEFT JOIN campaign ON campaign.id = campaign ORDER BY run.time, run.name, run.uid`)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (s *Store) loadRuns(ctx context.Context, tx *sql.Tx, f Filter) ([]run, erro
 	byID := map[int64]int{}
 	for rows.Next() {
 		var r run
-		if err := rows.Scan(&r.id, &r.uid, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear, &r.campaign); err != nil {
+		if err := rows.Scan(&r.id, &r.uid, &r.name, &r.format, &r.runID, &r.revision, &r.labels, &r.time, &r.how, &r.planned, &r.unclear, &r.campaign, &r.command); err != nil {
 			return nil, err
 		}
 		r.counts = f.takes(r)
@@ -180,22 +181,39 @@ func (s *Store) identities(ctx context.Context) ([]Identity, error) {
 	return slices.Collect(maps.Values(tests)), err
 }
 
+// Count says how many reports a filter takes, whatever their tests.
+func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
+	runs, err := s.allRuns(ctx, f)
+	for _, r := range runs {
+		if r.counts {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Revisions says how many reports the store has of each revision.
 func (s *Store) Revisions(ctx context.Context) (map[string]int, error) {
+	runs, err := s.allRuns(ctx, Filter{})
+	count := map[string]int{}
+	for _, r := range runs {
+		count[r.revision]++
+	}
+	return count, err
+}
+
+// allRuns reads all runs in a transaction of its own.
+func (s *Store) allRuns(ctx context.Context, f Filter) ([]run, error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
 	}
 	defer func() { _ = tx.Rollback() }()
-	runs, err := s.loadRuns(ctx, tx, Filter{})
+	runs, err := s.loadRuns(ctx, tx, f)
 	if err != nil {
 		return nil, fmt.Errorf("flake: reading %s: %w", s.path, plain(err))
 	}
-	count := map[string]int{}
-	for _, r := range runs {
-		count[r.revision]++
-	}
-	return count, nil
+	return runs, nil
 }
 
 // loadMessages reads the failure messages asked for.

@@ -2,6 +2,7 @@ package flake
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"exactlyone/stats"
@@ -12,9 +13,9 @@ func (r *Report) WriteMarkdown(w io.Writer, o TextOptions) error {
 	t := &text{w: w}
 	t.printf("## Flaky tests\n\n%s.\n\n", strings.ReplaceAll(r.headline(), "\n", "; "))
 	shown := r.shown(o)
-	if len(shown) > 0 {
+	if len(shown)+len(r.Whole) > 0 {
 		t.printf("| failed | rate | at least | at most | retries | test |\n|---:|---:|---:|---:|---|---|\n")
-		for _, x := range shown {
+		for _, x := range slices.Concat(shown, r.Whole) {
 			t.printf("| %d/%d | %s | %s | %s | %s | %s |\n", x.Failures, x.Runs, rate(x), x.LowerShown, x.UpperShown, retries(x), escape(x.Display))
 		}
 		t.printf("\n")

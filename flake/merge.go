@@ -81,8 +81,8 @@ var mergeSteps = []string{
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.suite_failure s ON s.run = f.theirs`,
 	`INSERT INTO main.warning SELECT r.id, w.kind, w.count, w.line
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.warning w ON w.run = f.theirs`,
-	`INSERT OR IGNORE INTO main.campaign (uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time)
-		SELECT uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time FROM other.campaign ORDER BY id`,
+	`INSERT OR IGNORE INTO main.campaign (uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time, test_name, finished)
+		SELECT uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time, test_name, 1 FROM other.campaign ORDER BY id`,
 	`INSERT INTO main.process SELECT r.id, c.id, p.number, p.seed, p.ended, p.failed, p.output
 		FROM fresh f JOIN main.run r ON r.uid = f.uid JOIN other.process p ON p.run = f.theirs
 		JOIN other.campaign o ON o.id = p.campaign JOIN main.campaign c ON c.uid = o.uid`,

@@ -51,9 +51,15 @@ func (s *Store) Record(ctx context.Context, x Series) (*Recorder, error) {
 		if r.Earlier, err = loadEarlier(ctx, tx, x.Revision, labels); err != nil {
 			return err
 		}
+		// While they run, the number of runs of this one is not fixed before anybody looks.
+		row := tx.QueryRowContext(ctx, `SELECT count(*) FROM campaign
+			WHERE revision = ? AND labels = ? AND finished = 0 AND (command = ? OR test_name = ?)`, x.Revision, labels, x.Command, x.Name)
+		if err := row.Scan(&r.Earlier.UnderWay); err != nil {
+			return err
+		}
 		p := x.Plan
-		added, err := tx.ExecContext(ctx, `INSERT INTO campaign (uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.uid, x.Command, x.Revision, labels, p.Mode, p.Runs, p.Rate, p.Allowed, p.Confidence, x.Seed, micros(x.Time))
+		added, err := tx.ExecContext(ctx, `INSERT INTO campaign (uid, command, revision, labels, mode, planned, rate, allowed, confidence, seed, time, test_name)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.uid, x.Command, x.Revision, labels, p.Mode, p.Runs, p.Rate, p.Allowed, p.Confidence, x.Seed, micros(x.Time), x.Name)
 		if err != nil {
 			return err
 		}
@@ -64,6 +70,20 @@ func (s *Store) Record(ctx context.Context, x Series) (*Recorder, error) {
 		return nil, fmt.Errorf("flake: beginning a campaign: %w", err)
 	}
 	return r, nil
+}
+
+// End ends the campaign. One without a run is forgotten: nobody has seen anything of it.
+// Until it ends, others of the same test do not count as the first try.
+func (r *Recorder) End(ctx context.Context) error {
+	err := r.store.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM campaign WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM process WHERE campaign = ?1);
+			UPDATE campaign SET finished = 1 WHERE id = ?1`, r.id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("flake: ending a campaign: %w", err)
+	}
+	return nil
 }
 
 // Process is one run of the command.
@@ -97,7 +117,7 @@ func (e *Broken) Error() string { return e.Reason }
 // nothing about tests, or an *ingest.Error if a report cannot be read.
 func (r *Recorder) Add(ctx context.Context, p Process) ([]Outcome, error) {
 	g := Gathering{Revision: r.Revision, How: Sequential}
-	if n := r.Plan.Runs; n > 0 && r.Plan.Mode != UntilFail && r.Earlier.Campaigns == 0 {
+	if n := r.Plan.Runs; n > 0 && r.Plan.Mode != UntilFail && r.Earlier.Campaigns+r.Earlier.UnderWay == 0 {
 		g.How, g.Planned = Planned, n
 	}
 	g.RunID = fmt.Sprintf("%x/%d", r.uid[:4], p.Number)

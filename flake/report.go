@@ -28,9 +28,12 @@ type Report struct {
 	Runs         []RunInfo      `json:"runs"`
 	Tests        []Test         `json:"tests"` // by lower bound, the highest first
 	Suites       []Suite        `json:"suites"`
+	Whole        []Test         `json:"whole"` // suites and commands that failed as a whole, each counted as a test
 	SuiteFailure []SuiteFailure `json:"suite_failures"`
 	Warnings     []WarningCount `json:"warnings"`
 	Assumes      []string       `json:"assumes"`
+
+	soundWholes []Subject // those that never failed
 }
 
 // RunInfo is one run that the report counts.
@@ -80,7 +83,8 @@ type Reading struct {
 // Test is what the runs say of one test.
 type Test struct {
 	Identity
-	Display string  `json:"display"` // the identity as shown, and as "fixed" takes it
+	Whole   bool    `json:"whole,omitempty"` // no test but a suite or a command
+	Display string  `json:"display"`         // the identity as shown, and as "fixed" takes it
 	Verdict Verdict `json:"verdict"`
 	OnRate  Verdict `json:"on_target,omitempty"` // too flaky, certified or undecided; empty if it never ran
 

@@ -90,6 +90,10 @@ CREATE TABLE process (
 	output     TEXT,                 -- of a failed one, unless later ones took its place
 	UNIQUE (campaign, number)
 );`,
+	`
+ALTER TABLE campaign ADD COLUMN test_name TEXT NOT NULL DEFAULT ''; -- of the command as a test
+ALTER TABLE campaign ADD COLUMN finished INTEGER NOT NULL DEFAULT 0; -- or it is under way, or was killed
+UPDATE campaign SET test_name = command, finished = 1;`,
 }
 
 // migrate makes an empty database a store, and an older store a current one. It

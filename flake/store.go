@@ -156,6 +156,8 @@ func plain(err error) error {
 		return errors.New("the store may not be written to")
 	case sqlite3.SQLITE_CANTOPEN:
 		return errors.New("the store cannot be opened or made")
+	case sqlite3.SQLITE_IOERR:
+		return errors.New("the disk cannot be read or written, or is full")
 	case sqlite3.SQLITE_FULL:
 		return errors.New("the disk is full")
 	case sqlite3.SQLITE_CORRUPT:

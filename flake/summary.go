@@ -68,7 +68,7 @@ func (c *Campaign) Summary(o Conditions) *Summary {
 		Schema: 1, Command: o.Command, Revision: o.Revision, Plan: c.plan, Seed: o.Seed,
 		Runs: c.runs, Failed: c.failed, CutShort: o.CutShort, LeftBehind: o.LeftBehind, Tests: []SubjectResult{},
 	}
-	if c.earlier.Runs > 0 {
+	if c.earlier.Runs+c.earlier.UnderWay > 0 {
 		s.Earlier = &c.earlier
 	}
 	complete := !o.Interrupted && c.Done()
@@ -108,17 +108,18 @@ func (c *Campaign) overall(s *Summary, interrupted bool) Verdict {
 
 // explain says what is claimed, by which method, and what that rests on.
 func (s *Summary) explain(c *Campaign, o Conditions) {
-	fixed, anytime, again, inverse := 0, 0, 0, false
+	fixed, anytime, again, inverse, mixture := 0, 0, 0, false, false
 	for _, t := range s.Tests {
 		switch {
-		case t.EarlierRuns > 0:
+		case s.again(t):
 			again++
 		case t.Method == "fixed_n":
 			fixed++
 		default:
 			anytime++
 		}
-		inverse = inverse || t.Verdict == TooFlaky && t.EarlierRuns == 0
+		inverse = inverse || t.Verdict == TooFlaky && !s.again(t)
+		mixture = mixture || t.Verdict == TooFlaky && s.again(t)
 	}
 	s.Claims = fmt.Sprintf("each bound by itself with confidence %s, not all of them at once", level(c.plan.Confidence))
 	if c.plan.Mode == Certify {
@@ -136,11 +137,17 @@ func (s *Summary) explain(c *Campaign, o Conditions) {
 	if anytime > 0 {
 		add("%s, of %s: the number of runs depended on how they ended", sequence, tests(anytime))
 	}
-	if again > 0 {
+	switch {
+	case again > 0 && c.earlier.UnderWay > 0:
+		add("%s, of %s: %s of the same test had begun on this revision and not ended, and a number of runs is fixed beforehand but once; earlier runs count too", sequence, tests(again), times(c.earlier.UnderWay, "campaign"))
+	case again > 0:
 		add("%s, of %s tried before on this revision: the earlier runs count too, and a number of runs is fixed beforehand but once", sequence, tests(again))
 	}
 	if inverse {
-		add("too flaky: failure %d came so early that at %s it would have with chance %s at most", c.plan.Allowed+1, stats.Percent(c.plan.Rate), level(c.alpha))
+		add("too flaky: failure %d came so early that at %s it would have with chance %s at most; of each test by itself, not corrected for their number. The bounds shown hold at every n and are wider: AT LEAST may be below that rate", c.plan.Allowed+1, stats.Percent(c.plan.Rate), level(c.alpha))
+	}
+	if mixture {
+		add("too flaky, where tried before: by a test that holds at every n (mixture of that prior and the uniform one), p at most %s; of each test by itself, not corrected for their number. AT LEAST goes by the prior alone and may be below that rate", level(c.alpha))
 	}
 	s.Assumes = []string{"runs are independent and alike; each was a process of its own, and a run in which a test failed at all counts once"}
 	if again > 0 && o.Revision == "" {
@@ -163,8 +170,11 @@ func (s *Summary) WriteJSON(w io.Writer) error {
 func (s *Summary) WriteText(w io.Writer, o TextOptions) error {
 	t := &text{w: w, color: o.Color}
 	t.printf("%s: %s, %d failed", t.bold(string(s.Verdict)), times(s.Runs, "run"), s.Failed)
-	if s.Earlier != nil {
+	if s.Earlier != nil && s.Earlier.Runs > 0 {
 		t.printf("; %d earlier on this revision", s.Earlier.Runs)
+	}
+	if n := s.failedBefore(); n > 0 {
+		t.printf("; in these runs alone: in earlier ones %s failed", tests(n))
 	}
 	if s.CutShort > 0 {
 		t.printf("; %d cut short and not counted", s.CutShort)
@@ -197,10 +207,26 @@ func (s *Summary) WriteText(w io.Writer, o TextOptions) error {
 	return t.err
 }
 
-// fresh is how many tests were not tried before on the revision.
+// failedBefore is how many tests failed in earlier runs, where the verdict is about these
+// runs alone.
+func (s *Summary) failedBefore() (n int) {
+	for _, t := range s.Tests {
+		if s.Plan.Mode != Certify && t.EarlierFailures > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// again says whether a test was tried before on the revision, or is being tried.
+func (s *Summary) again(t SubjectResult) bool {
+	return t.EarlierRuns > 0 || s.Earlier != nil && s.Earlier.UnderWay > 0
+}
+
+// fresh is how many tests are tried for the first time on the revision.
 func (s *Summary) fresh() (n int) {
 	for _, t := range s.Tests {
-		if t.EarlierRuns == 0 {
+		if !s.again(t) {
 			n++
 		}
 	}

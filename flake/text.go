@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -30,8 +31,8 @@ func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	t := &text{w: w, color: o.Color}
 	t.printf("%s\n\n", r.headline())
 	shown := r.shown(o)
-	if len(shown) > 0 {
-		t.table(r, shown)
+	if len(shown)+len(r.Whole) > 0 {
+		t.table(r, slices.Concat(shown, r.Whole))
 	}
 	if rest := r.Tests[len(shown):]; len(rest) > 0 {
 		t.printf("%s\n\n", restLine(rest))
@@ -59,7 +60,7 @@ func (r *Report) headline() string {
 	line := fmt.Sprintf("%s on %s; bounds hold with confidence %s each", times(len(r.Runs), "report"), tests(len(r.Tests)), level(r.Confidence))
 	if r.Target > 0 {
 		n := map[Verdict]int{}
-		for _, t := range r.Tests {
+		for _, t := range slices.Concat(r.Tests, r.Whole) {
 			n[t.OnRate]++
 		}
 		line += fmt.Sprintf("\nat most %s: %d certified, %d too flaky, %d undecided", stats.Percent(r.Target), n[Certified], n[TooFlaky], n[Undecided])

@@ -36,8 +36,9 @@ then on both sides. Each run is made where it tells most, in a scratch worktree 
 removed at the end. The commits are those of the first-parent line of B.
 
 COMMAND fails if it ends with a status other than 0, by a signal, or after --timeout.
-A commit cannot be run if --build fails there, or if COMMAND cannot be started or ends
-with 125, 126 or 127. It is left out: where nothing can tell commits apart, the answer
+A commit cannot be run if --build fails there or takes --timeout, or if COMMAND cannot
+be started, ends with 125, 126 or 127, or prints, as go test does, that the code does not
+build or has no test. It is left out: where nothing can tell commits apart, the answer
 is that it is one of them. COMMAND runs in the same folder of the worktree as that in
 which bisect was started, with the commit in $FLAKESTAT_COMMIT. Whenever the commit
 changes the worktree is cleaned and --build runs again, by sh.
@@ -63,7 +64,7 @@ Exit status: 0 found, 2 wrong usage or input, or A or B cannot be run, 3 not fou
 	fl.StringVar(&f.good, "good", "", "commit before the change")
 	fl.StringVar(&f.bad, "bad", "", "commit after the change")
 	fl.StringVar(&f.build, "build", "", "shell command that builds a commit; where it fails, the commit is left out")
-	fl.DurationVar(&f.timeout, "timeout", 0, "after which a run is ended and has failed, such as 30s (default: never)")
+	fl.DurationVar(&f.timeout, "timeout", 0, "after which a run is ended and has failed, or a build is, such as 30s (default: never)")
 	fl.IntVar(&f.maxRuns, "max-runs", 1000, "runs to make at most, those of earlier sessions included")
 	fl.StringVar(&f.state, "state", "", "file that keeps what was seen (default: flakestat-bisect.json in the git directory)")
 	fl.BoolVar(&f.restart, "restart", false, "forget what was seen")
@@ -93,9 +94,6 @@ const maxBisectRuns = 1_000_000
 
 func (f *bisectFlags) bisect(cmd *cobra.Command, args []string) (err error) {
 	if err := f.check(); err != nil {
-		return err
-	}
-	if err := forgetRepository(); err != nil {
 		return err
 	}
 	repo, err := openRepository(cmd.Context())
@@ -238,13 +236,16 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 	x := seen{Commit: s.commits[c].id}
 	output := runner.NewKept(keptOutput)
 	command := runner.Command{
-		Dir: filepath.Join(s.state.Worktree, s.repo.prefix), Env: []string{"FLAKESTAT_COMMIT=" + x.Commit},
+		Dir: filepath.Join(s.state.Worktree, s.repo.prefix), Env: []string{"FLAKESTAT_COMMIT=" + x.Commit}, Unset: gitLocal,
 		Stdout: output, Stderr: output, Guard: guard,
 	}
 	if s.at != c {
 		s.at = -1
 		if err := s.repo.checkout(ctx, s.state.Worktree, x.Commit); err != nil {
 			return x, err
+		}
+		if info, err := os.Stat(command.Dir); err != nil || !info.IsDir() {
+			return s.cannot(x, c, fmt.Sprintf("it has no folder %s, in which bisect was started", s.repo.prefix), output)
 		}
 		if s.flags.build != "" {
 			build := command
@@ -259,13 +260,12 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 	command.Stdout, command.Stderr = output, output
 	command.Args, command.Timeout = s.state.Command, s.flags.timeout
 	r, err := runner.Run(ctx, command)
+	why := untested(output, r.OK())
 	switch {
 	case err != nil, r.How == runner.Exited && r.Code >= 125 && r.Code <= 127:
 		return s.cannot(x, c, "it cannot be run: "+ended(r, err), output)
-	case doesNotBuild(output.Text()):
-		return s.cannot(x, c, "it does not build", output)
-	case r.OK() && ranNoTest(output.Text()):
-		return s.cannot(x, c, "no test ran", output)
+	case r.How == runner.Exited && why != "":
+		return s.cannot(x, c, why, output)
 	case r.OK():
 		if text := output.Text(); strings.Contains(text, "\t(cached)") || strings.Contains(text, `\t(cached)`) {
 			return x, errors.New("go test took the result from its cache, which is no run: add -count=1")
@@ -275,30 +275,6 @@ func (s *session) run(ctx context.Context, guard *runner.Guard, c int) (seen, er
 		x.Outcome = outcomeFail
 	}
 	return x, nil
-}
-
-// doesNotBuild says whether go test has written that a package does not build.
-func doesNotBuild(text string) bool {
-	for _, sign := range []string{`"Action":"build-fail"`, "[build failed]", "[setup failed]"} {
-		if strings.Contains(text, sign) {
-			return true
-		}
-	}
-	return false
-}
-
-// ranNoTest says whether go test has written that it found no test to run.
-func ranNoTest(text string) bool {
-	none := strings.Contains(text, "[no tests to run]") || strings.Contains(text, "[no test files]")
-	if strings.Contains(text, `{"Time":`) && strings.Contains(text, `"Action":`) {
-		return none && !strings.Contains(text, `"Test":`)
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if strings.HasPrefix(line, "ok ") && !strings.Contains(line, "[no tests to run]") || strings.HasPrefix(line, "---") {
-			return false
-		}
-	}
-	return none
 }
 
 // ended says how a run ended.

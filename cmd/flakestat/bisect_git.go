@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"exactlyone/internal/runner"
 )
 
 // repository is the git repository of the working directory.
@@ -28,30 +30,27 @@ type commit struct {
 // short is the identity as shown.
 func (c commit) short() string { return c.id[:min(len(c.id), 10)] }
 
-// ofRepository are the variables by which git is told of a repository, as in a hook:
-// "git rev-parse --local-env-vars" lists them. With them set, a checkout in the scratch
-// worktree would be one of the user's own files.
-var ofRepository = []string{
+// gitLocal are the variables that bind git to one repository, as git rev-parse
+// --local-env-vars lists them. Git sets some for hooks. Whoever inherits them works on
+// that repository's files, wherever its working directory is.
+var gitLocal = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT",
 	"GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE",
-	"GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE",
-	"GIT_COMMON_DIR",
+	"GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX",
+	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR",
 }
 
-// forgetRepository makes git, and whatever is run, find the repository by the folder
-// they run in.
-func forgetRepository() error {
-	for _, name := range ofRepository {
-		if err := os.Unsetenv(name); err != nil {
-			return err
-		}
-	}
-	return nil
+// gitCommand is a git command on the repository of its working directory.
+func gitCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = runner.Environ(gitLocal)
+	return cmd
 }
 
-// git runs a git command in a folder and returns what it prints.
+// git runs a git command in a folder and returns what it prints. No hook runs: those of
+// the user are not for scratch worktrees.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...) // hooks are for the user's own tree
+	cmd := gitCommand(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	cmd.Dir = dir
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

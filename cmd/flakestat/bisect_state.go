@@ -38,9 +38,16 @@ const (
 	outcomeSkip = "skip"
 )
 
+// maxState is how long a state may be, in bytes: some for each of maxBisectRuns.
+const maxState = 128 << 20
+
 func readState(path string) (s bisectState, err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return s, fmt.Errorf("--state %s: a regular file was expected", path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return s, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxState { // before opening: a pipe would wait
+		return s, fmt.Errorf("%s: the state of a bisection was expected, a file of %d MiB at most", path, maxState>>20)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

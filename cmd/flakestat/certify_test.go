@@ -1,38 +1,43 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"exactlyone/flake"
 )
 
-// TestCertifyAlone: while one process tries to certify a revision, no other does: it
-// would take its try for the first. Another revision is free.
-func TestCertifyAlone(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("processes are not kept apart on Windows")
-	}
-	store := filepath.Join(t.TempDir(), "s.db")
-	try := func(revision string) (string, int) {
-		var out bytes.Buffer
-		code := run(context.Background(), []string{"run", "--certify", "0.5", "--store", store, "--rev", revision, "--name", "x", "--", "true"}, strings.NewReader(""), &out, &out)
-		return out.String(), code
-	}
-	unlock, err := (&runFlags{store: store}).alone("r")
+// TestCertifyAtOnce: while one campaign is under way, no other on the same revision takes
+// itself for the first try. Another revision is free, and so is one on which a campaign has
+// ended without a run.
+func TestCertifyAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	store, err := flake.Open(t.Context(), path, flake.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, code := try("r"); code != exitUsage || !strings.Contains(text, "another try to certify this revision") {
-		t.Errorf("exit %d: %s", code, text)
+	defer func() { _ = store.Close() }()
+	begin := func(revision string) *flake.Recorder {
+		r, err := store.Record(t.Context(), flake.Series{
+			Command: "another", Name: "x", Revision: revision, Time: time.Unix(0, 0), Plan: flake.Plan{Mode: flake.Count, Runs: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
-	if text, code := try("other"); code != 0 {
-		t.Errorf("another revision: exit %d: %s", code, text)
+	begin("begun")
+	if err := begin("ended").End(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	unlock()
-	if text, code := try("r"); code != 0 {
-		t.Errorf("after the first: exit %d: %s", code, text)
+	const beside, first = "1 campaign of the same test had begun on this revision and not ended", "was fixed before the first"
+	for revision, want := range map[string]string{"begun": beside, "ended": first, "another": first} {
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"run", "--certify", "0.5", "--store", path, "--rev", revision, "--name", "x", "--", "true"}, nil, &out, &errs)
+		if code != exitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("revision %s: exit %d: %s%s", revision, code, &out, &errs)
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -83,6 +82,9 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) (err error) {
 		if sides[i], err = f.side(cmd, name, base); sides[i].Store != nil {
 			defer func() { err = errors.Join(err, sides[i].Store.Close()) }()
 		}
+		if err == nil {
+			err = known(cmd.Context(), sides[i].Store, sides[i].Filter)
+		}
 		if err != nil {
 			return err
 		}
@@ -120,10 +122,10 @@ func (f *compareFlags) complete(cmd *cobra.Command, _ []string, _ string) ([]cob
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	known, _ := store.Revisions(cmd.Context())
+	stored, _ := store.Revisions(cmd.Context())
 	_ = store.Close()
-	delete(known, "")
-	return slices.Sorted(maps.Keys(known)), cobra.ShellCompDirectiveDefault
+	delete(stored, "")
+	return slices.Sorted(maps.Keys(stored)), cobra.ShellCompDirectiveDefault
 }
 
 // side finds what a name stands for: a store, a label or a revision.
@@ -143,12 +145,12 @@ func (f *compareFlags) side(cmd *cobra.Command, name string, base flake.Filter) 
 		_, err := flake.JoinLabels(s.Filter.Labels)
 		return s, err
 	}
-	known, err := store.Revisions(cmd.Context())
+	stored, err := store.Revisions(cmd.Context())
 	if err != nil {
 		return s, err
 	}
 	for _, revision := range []string{name, resolved(cmd, name)} {
-		if known[revision] > 0 {
+		if stored[revision] > 0 {
 			s.Filter.Revisions = []string{revision}
 			return s, nil
 		}
@@ -158,7 +160,7 @@ func (f *compareFlags) side(cmd *cobra.Command, name string, base flake.Filter) 
 
 // resolved is the revision that git knows by a name, or nothing.
 func resolved(cmd *cobra.Command, name string) string {
-	out, err := exec.CommandContext(cmd.Context(), "git", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}").Output()
+	out, err := gitCommand(cmd.Context(), "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}").Output()
 	if err != nil {
 		return ""
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 
@@ -44,4 +46,19 @@ func (f *filterFlags) filter() (c flake.Filter, err error) {
 		c.Match = func(t flake.Identity) bool { return pattern.MatchString(t.String()) }
 	}
 	return c, nil
+}
+
+// known says which label or revision of a filter no run of the store has: it is mistyped.
+func known(ctx context.Context, store *flake.Store, c flake.Filter) error {
+	for _, l := range c.Labels {
+		if n, err := store.Count(ctx, flake.Filter{Labels: []string{l}}); err != nil || n == 0 {
+			return cmp.Or(err, fmt.Errorf("label %s: no run of the store has it", l))
+		}
+	}
+	for _, r := range c.Revisions {
+		if n, err := store.Count(ctx, flake.Filter{Revisions: []string{r}}); err != nil || n == 0 {
+			return cmp.Or(err, fmt.Errorf("--rev %s: no run of the store is of this revision", r))
+		}
+	}
+	return nil
 }

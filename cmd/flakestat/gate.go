@@ -38,6 +38,9 @@ says so with its exit status:
 Bounds hold at every number of runs at once, unless ingest --planned fixed the number
 beforehand.
 
+A suite that failed though none of its tests did, or a command that crashed, is gated like
+a test, as NAME (as a whole).
+
 --quarantine names a file of tests to leave out: on each line the last day, who mends
 it, and the test as a report shows it or by its name; # begins a comment.
 
@@ -100,11 +103,17 @@ func (f *gateFlags) gate(cmd *cobra.Command) error {
 		return err
 	}
 	g, err := readStore(cmd, f.store, func(store *flake.Store, progress func(done, total int)) (*flake.Gate, error) {
+		if err := known(cmd.Context(), store, c.Filter); err != nil {
+			return nil, err
+		}
 		c.Progress = progress
 		return store.Gate(cmd.Context(), c)
 	})
 	if err != nil {
 		return err
+	}
+	if f.test != "" && len(g.Tests)+len(g.Quarantined)+len(g.NeverRan) == 0 && g.Reports > 0 {
+		return fmt.Errorf("--test %q: no test of these runs has such a name", f.test)
 	}
 	err = writeOnce(cmd.OutOrStdout(), func(w io.Writer) error {
 		switch f.format {

@@ -23,6 +23,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"exactlyone/internal/interrupt"
 )
 
 func main() { os.Exit(program()) }
@@ -30,7 +32,7 @@ func main() { os.Exit(program()) }
 // program is main up to the exit code.
 func program() int {
 	signal.Ignore(syscall.SIGPIPE) // a reader that has seen enough is an error of the write
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupt.Signals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends it at once
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

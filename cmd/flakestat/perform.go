@@ -99,12 +99,6 @@ func runSeed(seed int64, number int) int64 {
 	return max(1, int64((x^x>>31)>>33))
 }
 
-// died says whether the command was ended before it could write anything: by a signal, as
-// a shell tells it, too, or because it took too long.
-func (p *performed) died() bool {
-	return p.result.How == runner.TimedOut || p.result.How == runner.Signaled || p.result.Code > 128
-}
-
 // process is a run as it is stored, or a *flake.Broken.
 func (p *performed) process(timeout time.Duration, expected, before bool) (flake.Process, error) {
 	x := flake.Process{
@@ -131,7 +125,7 @@ func (p *performed) process(timeout time.Duration, expected, before bool) (flake
 		return x, &flake.Broken{Reason: reason}
 	}
 	switch {
-	case x.Failed && (before || expected && p.died()):
+	case (before || expected) && x.Failed: // before it wrote one
 		x.Missing = true
 	case expected:
 		return x, &flake.Broken{Reason: fmt.Sprintf("no report was written to $FLAKESTAT_RUN_DIR as --report names it (%s)", x.Ended)}

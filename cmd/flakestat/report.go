@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -155,7 +156,7 @@ func writeOnce(out io.Writer, to func(io.Writer) error) error {
 // code is the exit code of a report.
 func (f *reportFlags) code(r *flake.Report) error {
 	ran, flaky, undecided := false, false, false
-	for _, t := range r.Tests {
+	for _, t := range slices.Concat(r.Tests, r.Whole) {
 		ran = ran || t.Runs > 0
 		flaky = flaky || t.OnRate == flake.TooFlaky
 		undecided = undecided || t.OnRate == flake.Undecided

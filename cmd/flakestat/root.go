@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -133,7 +132,7 @@ func revision(cmd *cobra.Command, given string) string {
 	if cmd.Flags().Changed("rev") {
 		return given
 	}
-	out, err := exec.CommandContext(cmd.Context(), "git", "rev-parse", "--verify", "--quiet", "HEAD").Output()
+	out, err := gitCommand(cmd.Context(), "rev-parse", "--verify", "--quiet", "HEAD").Output()
 	if err != nil {
 		return "" // no git, or no commit: the revision is unknown
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
@@ -183,9 +182,18 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	summary, err := f.campaign(cmd, store, plan, args)
-	if err := errors.Join(err, store.Close()); err != nil {
+	err = errors.Join(err, store.Close())
+	if summary == nil {
 		return err
 	}
+	if code := f.print(cmd, summary); err == nil {
+		return code
+	}
+	return err // after what was found so far
+}
+
+// print prints the summary and returns the exit status.
+func (f *runFlags) print(cmd *cobra.Command, summary *flake.Summary) (err error) {
 	var b bytes.Buffer // one write, so that no half a summary appears
 	if f.format == "json" {
 		err = summary.WriteJSON(&b)
@@ -204,35 +212,17 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return exit(exitUnknown)
 }
 
-// alone keeps out other tries to certify the same revision while one is under way: each
-// would take itself for the first, whose plan was fixed before anybody looked.
-func (f *runFlags) alone(revision string) (unlock func(), err error) {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", revision, f.labels))
-	unlock, err = lock(fmt.Sprintf("%s.certify-%x.lock", f.store, sum[:4]))
-	if err != nil {
-		return nil, fmt.Errorf("--certify: another try to certify this revision in %s is under way, or its lock cannot be had: %w", f.store, err)
-	}
-	return unlock, nil
-}
-
 // campaign makes the runs.
 func (f *runFlags) campaign(cmd *cobra.Command, store *flake.Store, plan flake.Plan, args []string) (s *flake.Summary, err error) {
-	revision := workRevision(cmd, f.rev)
-	if plan.Mode == flake.Certify {
-		unlock, err := f.alone(revision)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
-	}
 	recorder, err := store.Record(cmd.Context(), flake.Series{
-		Command: oneLine(args), Name: f.name, Revision: revision, Labels: f.labels,
+		Command: oneLine(args), Name: f.name, Revision: workRevision(cmd, f.rev), Labels: f.labels,
 		Plan: plan, Seed: f.seed, Time: now(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "flakestat-")
+	defer func() { err = errors.Join(err, recorder.End(context.WithoutCancel(cmd.Context()))) }()
+	dir, err := runFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -250,13 +240,13 @@ func (f *runFlags) campaign(cmd *cobra.Command, store *flake.Store, plan flake.P
 		broken.explain(cmd.ErrOrStderr(), r.campaign)
 		return nil, exit(exitUsage)
 	}
-	if err != nil {
+	if n, _ := r.campaign.Runs(); err != nil && n == 0 {
 		return nil, err
 	}
 	return r.campaign.Summary(flake.Conditions{
 		Command: recorder.Command, Revision: recorder.Revision, Seed: f.seed,
-		Interrupted: cmd.Context().Err() != nil, CutShort: r.cutShort, LeftBehind: r.leftBehind,
-	}), nil
+		Interrupted: err != nil || cmd.Context().Err() != nil, CutShort: r.cutShort, LeftBehind: r.leftBehind,
+	}), err
 }
 
 // oneLine is a command as one line, of bounded length.

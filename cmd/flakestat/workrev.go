@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
-	"os/exec"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ func workRevision(cmd *cobra.Command, given string) string {
 	if head == "" || cmd.Flags().Changed("rev") {
 		return head
 	}
-	diff, err := exec.CommandContext(cmd.Context(), "git", "diff", "--no-ext-diff", "--no-color", "--binary", "HEAD").Output()
+	diff, err := gitCommand(cmd.Context(), "diff", "--no-ext-diff", "--no-color", "--binary", "HEAD").Output()
 	if err != nil {
 		return ""
 	}

@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"scenarios/sqlhttp": nil,
 
 	"internal/doctest":   {"github.com/google/go-cmp/cmp"},
+	"internal/interrupt": nil,
 	"internal/orders":    {"exactlyone", "model", "simhttp", "simsql"},
 	"internal/policy":    nil,
 	"internal/rapidrun":  {"internal/wholefile", "pgregory.net/rapid"},

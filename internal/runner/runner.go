@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,6 +26,7 @@ type Command struct {
 	Args    []string      // the program, looked up as a shell would, and its arguments
 	Dir     string        // working directory; empty means that of this process
 	Env     []string      // NAME=value, added to the environment of this process
+	Unset   []string      // names that the command does not get from this process
 	Timeout time.Duration // after which the group is ended; 0 means never
 
 	// Grace is how long the group has between SIGTERM and SIGKILL, and how long what a
@@ -91,6 +94,14 @@ func (e *StartError) Error() string {
 // Unwrap is the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
+// Environ is the environment of this process without some names.
+func Environ(unset []string) []string {
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(unset, name)
+	})
+}
+
 // Run runs a command once and waits until its whole group is gone. The error is a
 // *StartError, or about pipes; how the command ended is no error.
 func Run(ctx context.Context, c Command) (Result, error) {
@@ -104,7 +115,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		c.Grace = DefaultGrace
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
+	cmd.Dir, cmd.Env = c.Dir, append(Environ(c.Unset), c.Env...)
 	newGroup(cmd)
 	streams, err := connect(cmd, c)
 	if err != nil {
