@@ -65,11 +65,15 @@ func newFacts(properties int) *facts {
 // judge looks at a state, knowing what it took to come there. It asks the
 // properties itself, in every state, whether anything changed or not.
 func (f *facts) judge(w *world, v []uint32, s story, end bool) {
-	key := fmt.Sprint(v[atProps], w.shared(v), v[atFacts], end)
+	stuck := ""
+	if end {
+		stuck = w.waitsForEver(v)
+	}
+	key := fmt.Sprint(v[atProps], w.shared(v), v[atFacts], end, stuck)
 	i, ok := f.verdicts[key]
 	if !ok {
 		state := w.values.Value(v[atProps]).(*props.State)
-		i = state.Judge(props.View{Effects: effectsOf(w, v), End: end, Facts: props.Fact(v[atFacts])}).Broken
+		i = state.Judge(props.View{Effects: effectsOf(w, v), End: end, Stuck: stuck, Facts: props.Fact(v[atFacts])}).Broken
 		f.verdicts[key] = i
 	}
 	if i < 0 {
